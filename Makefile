@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+#
+# make          tools and selftests (needs what scripts/bootstrap installs)
+# make lab      everything from nothing to the first table and its report
+# make check    everything from nothing, then all tests
+# make modules  sch_pfqd against the running kernel's headers (or KERNEL_DIR)
+#
+# Built files go to build/, kernels to a cache outside the tree (scripts/lab-kernel).
+MAKEFLAGS += --no-builtin-rules
+.SUFFIXES:
+.DELETE_ON_ERROR:
+
+CXX ?= g++
+CXXFLAGS ?= -O2 -g1
+CPPFLAGS += -Iinclude/uapi -Itools -I. -DFMT_HEADER_ONLY
+override CXXFLAGS += -std=c++20 -Wall -Wextra -Werror -MMD -MP
+NL_CFLAGS := -I/usr/include/libnl3
+
+B := build
+common_src := $(wildcard tools/lab/common/*.cpp)
+guest_src := $(wildcard tools/lab/guest/*.cpp)
+host_src := $(filter-out tools/lab/host/main.cpp,$(wildcard tools/lab/host/*.cpp))
+unit_src := $(wildcard tools/lab/tests/*.cpp)
+selftest_lib_src := $(wildcard selftests/lib/*.cpp)
+selftest_src := $(filter-out $(selftest_lib_src),$(wildcard selftests/*/*.cpp))
+
+obj = $(patsubst %.cpp,$(B)/obj/%.o,$(1))
+selftest_bin := $(patsubst selftests/%.cpp,$(B)/selftests/%,$(selftest_src))
+
+.PHONY: all tools lab check check-tests lint modules clean
+all: tools
+tools: $(B)/bin/pfqd-lab $(B)/guest/pfqd-guest $(B)/bin/unit-tests $(selftest_bin)
+
+$(B)/obj/%.o: %.cpp
+	@mkdir -p $(@D)
+	$(CXX) $(CPPFLAGS) $(NL_CFLAGS) $(CXXFLAGS) -c -o $@ $<
+
+$(B)/bin/pfqd-lab: $(call obj,$(common_src) $(host_src) tools/lab/host/main.cpp)
+	@mkdir -p $(@D)
+	$(CXX) -o $@ $^ -lnl-3 -lcrypto
+
+$(B)/bin/unit-tests: $(call obj,$(common_src) $(host_src) $(unit_src))
+	@mkdir -p $(@D)
+	$(CXX) -o $@ $^ -lgtest -lgtest_main -lnl-3 -lcrypto -lpthread
+
+# Static: the guest's programs must not depend on where they run.
+$(B)/guest/pfqd-guest: $(call obj,$(common_src) $(guest_src))
+	@mkdir -p $(@D)
+	$(CXX) -static -o $@ $^ -lnl-3 -lpthread
+
+$(selftest_bin): $(B)/selftests/%: $(B)/obj/selftests/%.o $(call obj,$(common_src) $(selftest_lib_src))
+	@mkdir -p $(@D)
+	$(CXX) -static -o $@ $^ -lnl-3 -lpthread
+
+lab:
+	@scripts/bootstrap
+	@$(MAKE) --no-print-directory tools
+	@$(B)/bin/pfqd-lab kernel
+	@$(B)/bin/pfqd-lab run e1 --cell w4:50 --config fifo,dctcp,fq_codel,pfqd --seeds 1 --out $(B)/first
+	@$(B)/bin/pfqd-lab report $(B)/first
+
+check:
+	@scripts/bootstrap
+	@$(MAKE) --no-print-directory tools
+	@scripts/check
+
+lint:
+	@scripts/lint
+
+KERNEL_DIR ?= /lib/modules/$(shell uname -r)/build
+modules:
+	$(MAKE) -C $(KERNEL_DIR) M=$(CURDIR) modules
+
+clean:
+	rm -rf $(B)
+
+-include $(shell find $(B)/obj -name '*.d' 2>/dev/null)

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+//
+// Opening the connection pool: so many established TCP connections per ordered
+// pair of hosts, all owned by this process.
+#pragma once
+
+#include <vector>
+
+#include "lab/common/fd.hpp"
+#include "lab/guest/fabric.hpp"
+
+namespace pfqd::lab {
+
+struct Connection {
+    Fd tx;  // the end at host src, which sends messages
+    Fd rx;  // the end at host dst
+    uint16_t src;
+    uint16_t dst;
+};
+
+// Returns per_pair connections for every ordered pair, grouped by pair.
+std::vector<Connection> open_connections(const Fabric& fabric, uint32_t per_pair);
+
+}  // namespace pfqd::lab

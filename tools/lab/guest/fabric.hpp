@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+//
+// The network under test: N hosts and a top-of-rack switch, each a network
+// namespace; the switch is a bridge, every link a wire.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lab/common/netlink.hpp"
+#include "lab/common/netns.hpp"
+#include "lab/common/spec.hpp"
+
+namespace pfqd::lab {
+
+struct Host {
+    nl::Netns netns;
+    uint32_t ip;  // host byte order
+};
+
+// Sums over the wires' and qdiscs' counters of one side of the links.
+struct SideCounters {
+    uint64_t qdisc_drops = 0;
+    uint64_t wire_drops = 0;
+    uint64_t marks = 0;
+    uint64_t data_packets = 0;
+};
+
+class Fabric {
+  public:
+    // Builds everything and waits for nothing: links are up when it returns.
+    explicit Fabric(const NetworkSpec& spec, uint64_t seed);
+
+    const std::vector<Host>& hosts() const { return hosts_; }
+    // Index of the host with that address; throws for a stranger.
+    uint32_t host_of(uint32_t ip) const;
+
+    SideCounters host_counters() const;
+    SideCounters tor_counters() const;
+
+  private:
+    void add_host(const NetworkSpec& spec, uint64_t seed, int bridge);
+
+    nl::Netns tor_;
+    std::vector<Host> hosts_;
+};
+
+}  // namespace pfqd::lab
