@@ -68,7 +68,7 @@ rpcload_run run_traffic(const Fd& device, const LoadSpec& load, uint64_t message
     const uint64_t step_ns = std::max<uint64_t>(load.duration_ns / kSteps, 1);
     while (run.until_ns < end_ns) {
         const bool draining = run.until_ns >= load.duration_ns;
-        run.until_ns = std::min(end_ns, run.until_ns + (draining ? kDrainStepNs : step_ns));
+        run.until_ns = std::min<uint64_t>(end_ns, run.until_ns + (draining ? kDrainStepNs : step_ns));
         check(ioctl(device.get(), RPCLOAD_RUN, &run), "run traffic");
         progress(run.until_ns, end_ns);
         if (run.sent == messages && run.finished == messages) break;

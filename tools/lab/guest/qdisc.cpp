@@ -2,9 +2,11 @@
 #include "lab/guest/qdisc.hpp"
 
 #include <linux/gen_stats.h>
+#include <linux/pkt_sch_pfqd.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <netlink/attr.h>
+#include <netlink/msg.h>
 
 #include <array>
 #include <cstring>
@@ -44,6 +46,23 @@ void put_red_step(nl::Message& message, const nlohmann::json& options) {
     message.put(TCA_RED_FLAGS, &flags, sizeof(flags));
 }
 
+void put_fq_codel(nl::Message& message, const nlohmann::json& options) {
+    auto nest = message.nest(TCA_OPTIONS | NLA_F_NESTED);
+    if (options.contains("memlimit")) message.put_u32(TCA_FQ_CODEL_MEMORY_LIMIT, options["memlimit"].get<uint32_t>());
+}
+
+void put_pfqd(nl::Message& message, const nlohmann::json& options) {
+    constexpr std::array<std::pair<const char*, int>, 6> kOptions = {{{"limit", TCA_PFQD_LIMIT},
+                                                                      {"memlimit", TCA_PFQD_MEMLIMIT},
+                                                                      {"flows", TCA_PFQD_FLOWS},
+                                                                      {"quantum", TCA_PFQD_QUANTUM},
+                                                                      {"demote_us", TCA_PFQD_DEMOTE},
+                                                                      {"control", TCA_PFQD_CONTROL}}};
+    auto nest = message.nest(TCA_OPTIONS | NLA_F_NESTED);
+    for (const auto& [name, attr] : kOptions)
+        if (options.contains(name)) message.put_u32(attr, options[name].get<uint32_t>());
+}
+
 uint64_t xstats_marks(const std::string& kind, const nlattr* app) {
     if (!app) return 0;
     if (kind == "red") {
@@ -79,7 +98,9 @@ void set_root_qdisc(nl::Socket& socket, int ifindex, const QdiscSpec& spec) {
         put_bfifo(message, spec.options);
     else if (spec.kind == "pfqd")
         put_pfqd(message, spec.options);
-    else if (spec.kind != "fq_codel")
+    else if (spec.kind == "fq_codel")
+        put_fq_codel(message, spec.options);
+    else
         throw std::runtime_error("qdisc kind '" + spec.kind + "' is none of bfifo, fq_codel, red_step, pfqd");
     socket.request(message);
 }

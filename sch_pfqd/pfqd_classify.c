@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What is this packet: one for the control tier, or a packet of which flow?
+ *
+ * A flow is addresses, ports and protocol as they stand in the packet. Plain
+ * IPv4 and IPv6 TCP and UDP are read here; everything else (extension headers,
+ * tunnels, PPPoE, protocols with odd ports) goes through the kernel's flow
+ * dissector. Fragments and protocols without ports are told apart by their
+ * addresses only. skb->hash is never used: a socket re-rolls it when it suspects
+ * its path, and its flow would change FIFO in the middle.
+ *
+ * Control is what keeps others moving and is small: SYN, pure ACKs, ARP, ICMP
+ * (IPv6 neighbour discovery is ICMPv6), and what the host itself calls control
+ * (TC_PRIO_CONTROL). FIN and RST end a flow, so they stay behind its data: of a
+ * flow's own packets only a pure ACK may overtake data.
+ *
+ * Packets are only read, never written or pulled, and every header is hostile:
+ * what is short or malformed is a flow by whatever could be read of it.
+ */
+#include <linux/if_arp.h>
+#include <linux/if_ether.h>
+#include <linux/if_vlan.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/tcp.h>
+#include <net/flow_dissector.h>
+#include <net/ip.h>
+#include "pfqd.h"
+
+#define PFQD_VLAN_TAGS_MAX	4	/* in the packet's own bytes; real ones: 2 */
+
+struct pfqd_packet {
+	const struct sk_buff	*skb;
+	struct pfqd_key		*key;
+	int			at;		/* the network header, from skb->data */
+	u32			l3_len;		/* IP packet's own length; 0: unknown */
+};
+
+/*
+ * The network header and its protocol behind VLAN tags in the packet's bytes.
+ * With such tags skb's network header may be that of the IP packet (tags pushed
+ * by the host) or the inner tag (bridged QinQ), so the tags are walked instead.
+ */
+static __be16 pfqd_skip_vlan(struct pfqd_packet *packet)
+{
+	const struct sk_buff *skb = packet->skb;
+	const struct vlan_hdr *tag;
+	__be16 proto = skb->protocol;
+	struct vlan_hdr buf;
+	int i;
+
+	packet->at = skb_network_offset(skb);
+	if (likely(!eth_type_vlan(proto)))
+		return proto;
+
+	packet->at = ETH_HLEN;
+	for (i = 0; i < PFQD_VLAN_TAGS_MAX && eth_type_vlan(proto); i++) {
+		tag = skb_header_pointer(skb, packet->at, sizeof(buf), &buf);
+		if (!tag)
+			return skb->protocol;
+		proto = tag->h_vlan_encapsulated_proto;
+		packet->at += VLAN_HLEN;
+	}
+	return proto;
+}
+
+/* SYN, or an ACK that carries nothing: no data, no end. l4: offset of the TCP. */
+static bool pfqd_tcp_control(const struct pfqd_packet *packet, int l4)
+{
+	const struct tcphdr *tcp;
+	struct tcphdr buf;
+	u32 headers;
+
+	tcp = skb_header_pointer(packet->skb, l4, sizeof(buf), &buf);
+	if (!tcp || tcp->doff < 5 || tcp->fin || tcp->rst)
+		return false;
+	if (tcp->syn)
+		return true;
+	headers = l4 - packet->at + tcp->doff * 4;
+	return tcp->ack && packet->l3_len == headers;
+}
+
+/* Ports of TCP and UDP, and whether it is control. */
+static bool pfqd_ports(struct pfqd_packet *packet, int l4)
+{
+	const __be32 *ports;
+	__be32 buf;
+
+	ports = skb_header_pointer(packet->skb, l4, sizeof(buf), &buf);
+	if (ports)
+		packet->key->ports = *ports;
+	return packet->key->l4 == IPPROTO_TCP && pfqd_tcp_control(packet, l4);
+}
+
+static bool pfqd_has_plain_ports(u8 protocol)
+{
+	return protocol == IPPROTO_TCP || protocol == IPPROTO_UDP;
+}
+
+/* Whatever is not plain. Control: ICMP that no tunnel carries. */
+static bool pfqd_dissect(struct pfqd_packet *packet)
+{
+	struct pfqd_key *key = packet->key;
+	const struct sk_buff *skb = packet->skb;
+	struct flow_keys found = {};
+
+	/* its verdict is "all understood"; what it found before is as good */
+	__skb_flow_dissect(NULL, skb, &flow_keys_dissector, &found, skb->data,
+			   key->l3, packet->at, skb_headlen(skb), 0);
+	if (found.control.addr_type == FLOW_DISSECTOR_KEY_IPV4_ADDRS) {
+		key->saddr = (struct in6_addr){ .s6_addr32[0] = found.addrs.v4addrs.src };
+		key->daddr = (struct in6_addr){ .s6_addr32[0] = found.addrs.v4addrs.dst };
+	} else if (found.control.addr_type == FLOW_DISSECTOR_KEY_IPV6_ADDRS) {
+		key->saddr = found.addrs.v6addrs.src;
+		key->daddr = found.addrs.v6addrs.dst;
+	} else {
+		return false;
+	}
+	key->ports = found.ports.ports;
+	key->l4 = found.basic.ip_proto;
+	key->fragment = !!(found.control.flags & FLOW_DIS_IS_FRAGMENT);
+	if (found.control.flags & FLOW_DIS_ENCAPSULATION)
+		return false;
+	return key->l4 == IPPROTO_ICMPV6 && found.basic.n_proto == htons(ETH_P_IPV6);
+}
+
+static bool pfqd_ipv4(struct pfqd_packet *packet)
+{
+	const struct iphdr *ip;
+	struct iphdr buf;
+
+	ip = skb_header_pointer(packet->skb, packet->at, sizeof(buf), &buf);
+	if (!ip || ip->version != 4 || ip->ihl < 5)
+		return false;
+	packet->key->saddr.s6_addr32[0] = ip->saddr;
+	packet->key->daddr.s6_addr32[0] = ip->daddr;
+	packet->key->l4 = ip->protocol;
+	packet->l3_len = ntohs(ip->tot_len);
+	if (ip->protocol == IPPROTO_ICMP)
+		return true;
+	if (ip_is_fragment(ip)) {
+		packet->key->fragment = 1;
+		return false;
+	}
+	if (pfqd_has_plain_ports(ip->protocol))
+		return pfqd_ports(packet, packet->at + ip->ihl * 4);
+	return pfqd_dissect(packet);
+}
+
+static bool pfqd_ipv6(struct pfqd_packet *packet)
+{
+	const struct ipv6hdr *ip;
+	struct ipv6hdr buf;
+
+	ip = skb_header_pointer(packet->skb, packet->at, sizeof(buf), &buf);
+	if (!ip || ip->version != 6)
+		return false;
+	packet->key->saddr = ip->saddr;
+	packet->key->daddr = ip->daddr;
+	packet->key->l4 = ip->nexthdr;
+	/* no payload length: a jumbogram or a large GSO packet, never a pure ACK */
+	if (ip->payload_len)
+		packet->l3_len = ntohs(ip->payload_len) + sizeof(*ip);
+	if (ip->nexthdr == IPPROTO_ICMPV6)
+		return true;
+	if (pfqd_has_plain_ports(ip->nexthdr))
+		return pfqd_ports(packet, packet->at + sizeof(*ip));
+	return pfqd_dissect(packet);
+}
+
+bool pfqd_classify(const struct sk_buff *skb, struct pfqd_key *key)
+{
+	struct pfqd_packet packet = { .skb = skb, .key = key };
+
+	memset(key, 0, sizeof(*key));
+	if (skb->priority == TC_PRIO_CONTROL)
+		return true;
+	key->l3 = pfqd_skip_vlan(&packet);
+	switch (key->l3) {
+	case htons(ETH_P_IP):
+		return pfqd_ipv4(&packet);
+	case htons(ETH_P_IPV6):
+		return pfqd_ipv6(&packet);
+	case htons(ETH_P_ARP):
+		return true;
+	default:
+		return pfqd_dissect(&packet);
+	}
+}

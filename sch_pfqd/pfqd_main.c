@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * pfqd: per-flow queueing for a port that carries short messages and bulk data.
+ *
+ * Every flow has a FIFO of its own, so nobody's burst delays anybody else by
+ * more than one turn; control packets go first, within an allowance; flows that
+ * stay backlogged step back behind those that do not (pfqd_sched.c). A full qdisc
+ * takes from the fattest flow's head: the oldest packet, whose loss is noticed
+ * soonest, of the flow that can bear it best.
+ *
+ * This file is the qdisc: it ties the parts in pfqd.h together and keeps the
+ * promises that parents rely on:
+ *   - sch->q.qlen and backlog are final before a drop is reported upward, and
+ *     every packet that a parent counted is reported exactly once,
+ *   - a packet whose flow lost one at its enqueue is answered with NET_XMIT_CN
+ *     and not reported: the parent does not count it,
+ *   - what a parent has peeked at lies in gso_skb, is counted, and is the first
+ *     to leave, however the parent comes for it.
+ * TCQ_F_CAN_BYPASS stays off: with it an empty qdisc would not see its packets.
+ */
+#include <linux/module.h>
+#include <linux/skbuff.h>
+#include <net/netlink.h>
+#include "pfqd.h"
+
+/* --- limits --------------------------------------------------------------------- */
+
+/* The flow that is to lose; NULL when nothing needs to, or can. */
+static struct pfqd_flow *pfqd_victim(struct Qdisc *sch)
+{
+	struct pfqd_qdisc *q = qdisc_priv(sch);
+	struct pfqd_rank_node *top;
+
+	if (q->packets <= PFQD_MIN_PACKETS)
+		return NULL;
+	if (q->bytes > q->params.limit) {
+		top = pfqd_rank_top(&q->by_bytes);
+		if (!top)
+			return NULL;
+		pfqd_add(q->drops_limit, 1);
+		return container_of(top, struct pfqd_flow, bytes);
+	}
+	if (q->memory > q->params.memlimit) {
+		top = pfqd_rank_top(&q->by_memory);
+		if (!top)
+			return NULL;
+		pfqd_add(q->drops_memlimit, 1);
+		return container_of(top, struct pfqd_flow, memory);
+	}
+	return NULL;
+}
+
+/* What a trim took, for the report to the parent. */
+struct pfqd_lost {
+	u32	packets;
+	u32	bytes;
+	bool	mine;	/* one of them was of the flow asked about */
+};
+
+/* Drops until both limits hold. The lock's owner frees *to_free after it. */
+static struct pfqd_lost pfqd_trim(struct Qdisc *sch, const struct pfqd_flow *mine,
+				  struct sk_buff **to_free)
+{
+	struct pfqd_qdisc *q = qdisc_priv(sch);
+	struct pfqd_lost lost = {};
+	struct pfqd_flow *flow;
+	struct sk_buff *skb;
+
+	while ((flow = pfqd_victim(sch))) {
+		skb = pfqd_fifo_pop(sch, flow);
+		lost.packets++;
+		lost.bytes += qdisc_pkt_len(skb);
+		lost.mine |= flow == mine;
+		qdisc_drop(skb, sch, to_free);
+		if (!flow->qlen)
+			pfqd_sched_leave(q, flow);
+	}
+	return lost;
+}
+
+/* --- enqueue -------------------------------------------------------------------- */
+
+static struct pfqd_flow *pfqd_flow_of(struct pfqd_qdisc *q, const struct sk_buff *skb)
+{
+	struct pfqd_key key;
+
+	if (pfqd_classify(skb, &key))
+		return &q->sched.control;
+	return pfqd_table_find(&q->table, &key);
+}
+
+/* Makes room after skb of that flow came in, and answers for it. */
+static int pfqd_make_room(struct Qdisc *sch, const struct pfqd_flow *flow, u32 len,
+			  struct sk_buff **to_free)
+{
+	struct pfqd_lost lost = pfqd_trim(sch, flow, to_free);
+
+	if (!lost.packets)
+		return NET_XMIT_SUCCESS;
+	qdisc_qstats_overlimit(sch);
+	if (!lost.mine) {
+		qdisc_tree_reduce_backlog(sch, lost.packets, lost.bytes);
+		return NET_XMIT_SUCCESS;
+	}
+	/* the parent will not count this packet: one less has gone, for it */
+	qdisc_tree_reduce_backlog(sch, lost.packets - 1, (int)(lost.bytes - len));
+	return NET_XMIT_CN;
+}
+
+static int pfqd_enqueue(struct sk_buff *skb, struct Qdisc *sch,
+			struct sk_buff **to_free)
+{
+	struct pfqd_qdisc *q = qdisc_priv(sch);
+	struct pfqd_flow *flow = pfqd_flow_of(q, skb);
+	u32 len = qdisc_pkt_len(skb);
+	u64 now = ktime_get_ns();
+
+	if (!flow->qlen)
+		pfqd_sched_join(q, flow, now);
+	pfqd_fifo_push(sch, flow, skb, now);
+	return pfqd_make_room(sch, flow, len, to_free);
+}
+
+/* --- dequeue -------------------------------------------------------------------- */
+
+static void pfqd_count_served(struct pfqd_qdisc *q, enum pfqd_tier tier,
+			      const struct sk_buff *skb, u64 now)
+{
+	struct pfqd_tier_stats *stats = &q->tier[tier];
+	u32 bucket = fls64((now - pfqd_cb(skb)->enqueued) >> PFQD_SOJOURN_SHIFT);
+
+	bucket = min_t(u32, bucket, PFQD_SOJOURN_BUCKETS - 1);
+	pfqd_add(stats->packets, pfqd_segments(skb));
+	pfqd_add(stats->bytes, qdisc_pkt_len(skb));
+	pfqd_add(stats->sojourn[bucket], 1);
+}
+
+/* The next packet out of the FIFOs, counted as sent. */
+static struct sk_buff *pfqd_take(struct Qdisc *sch)
+{
+	struct pfqd_qdisc *q = qdisc_priv(sch);
+	struct pfqd_flow *flow;
+	struct sk_buff *skb;
+	u64 now;
+
+	if (!q->packets)
+		return NULL;
+	now = ktime_get_ns();
+	pfqd_sched_age(q, now);
+	flow = pfqd_sched_next(sch);
+	if (!flow)
+		return NULL;
+	skb = pfqd_fifo_pop(sch, flow);
+	pfqd_count_served(q, flow->tier, skb, now);
+	qdisc_bstats_update(sch, skb);
+	pfqd_sched_served(q, flow, qdisc_pkt_len(skb));
+	return skb;
+}
+
+static struct sk_buff *pfqd_dequeue(struct Qdisc *sch)
+{
+	struct sk_buff *skb = __skb_dequeue(&sch->gso_skb);
+
+	if (likely(!skb))
+		return pfqd_take(sch);
+	/* peeked at before, so counted as sent: only the queue forgets it now */
+	WRITE_ONCE(sch->q.qlen, sch->q.qlen - 1);
+	WRITE_ONCE(sch->qstats.backlog, sch->qstats.backlog - qdisc_pkt_len(skb));
+	return skb;
+}
+
+static struct sk_buff *pfqd_peek(struct Qdisc *sch)
+{
+	struct sk_buff *skb = skb_peek(&sch->gso_skb);
+
+	if (skb)
+		return skb;
+	skb = pfqd_take(sch);
+	if (!skb)
+		return NULL;
+	__skb_queue_head(&sch->gso_skb, skb);
+	WRITE_ONCE(sch->q.qlen, sch->q.qlen + 1);
+	WRITE_ONCE(sch->qstats.backlog, sch->qstats.backlog + qdisc_pkt_len(skb));
+	return skb;
+}
+
+/* --- life ------------------------------------------------------------------------ */
+
+/* No flow, no packet; counters stay. The core empties gso_skb and sch->q. */
+static void pfqd_forget(struct pfqd_qdisc *q)
+{
+	int i;
+
+	pfqd_sched_init(q);
+	pfqd_rank_init(&q->by_bytes);
+	pfqd_rank_init(&q->by_memory);
+	q->packets = 0;
+	q->bytes = 0;
+	WRITE_ONCE(q->memory, 0);
+	WRITE_ONCE(q->flows_active, 0);
+	for (i = 0; i < __PFQD_TIER_MAX; i++) {
+		WRITE_ONCE(q->tier[i].backlog_packets, 0);
+		WRITE_ONCE(q->tier[i].backlog_bytes, 0);
+	}
+}
+
+/* Also called by the core for a qdisc whose init failed: see pfqd_destroy. */
+static void pfqd_reset(struct Qdisc *sch)
+{
+	struct pfqd_qdisc *q = qdisc_priv(sch);
+
+	if (!q->table.buckets)
+		return;
+	pfqd_table_purge(&q->table);
+	pfqd_fifo_free(&q->sched.control);
+	pfqd_forget(q);
+}
+
+/* After a failed init, or none at all, there is nothing but zeroes or a part. */
+static void pfqd_destroy(struct Qdisc *sch)
+{
+	struct pfqd_qdisc *q = qdisc_priv(sch);
+
+	pfqd_reset(sch);
+	pfqd_table_destroy(&q->table);
+}
+
+static void pfqd_apply(struct Qdisc *sch, const struct pfqd_params *params)
+{
+	struct pfqd_qdisc *q = qdisc_priv(sch);
+
+	WRITE_ONCE(q->params.limit, params->limit);
+	WRITE_ONCE(q->params.memlimit, params->memlimit);
+	WRITE_ONCE(q->params.flows, params->flows);
+	WRITE_ONCE(q->params.quantum, params->quantum);
+	WRITE_ONCE(q->params.demote, params->demote);
+	WRITE_ONCE(q->params.control, params->control);
+	q->quantum = pfqd_quantum(sch);
+	sch->limit = params->limit;
+}
+
+static int pfqd_change(struct Qdisc *sch, struct nlattr *opt,
+		       struct netlink_ext_ack *extack)
+{
+	struct pfqd_qdisc *q = qdisc_priv(sch);
+	struct pfqd_params params = q->params;
+	struct pfqd_segment **directory;
+	struct sk_buff *to_free = NULL;
+	struct pfqd_lost lost;
+	int err;
+
+	err = pfqd_parse(&params, opt, extack);
+	if (err)
+		return err;
+	directory = pfqd_table_directory(params.flows);
+	if (!directory)
+		return -ENOMEM;
+
+	sch_tree_lock(sch);
+	directory = pfqd_table_resize(&q->table, directory, params.flows);
+	pfqd_apply(sch, &params);
+	lost = pfqd_trim(sch, NULL, &to_free);
+	qdisc_tree_reduce_backlog(sch, lost.packets, lost.bytes);
+	sch_tree_unlock(sch);
+
+	kvfree(directory);
+	kfree_skb_list(to_free);
+	return 0;
+}
+
+static int pfqd_init(struct Qdisc *sch, struct nlattr *opt,
+		     struct netlink_ext_ack *extack)
+{
+	struct pfqd_qdisc *q = qdisc_priv(sch);
+	struct pfqd_params params = pfqd_defaults();
+	int err = 0;
+
+	pfqd_forget(q);
+	if (opt)
+		err = pfqd_parse(&params, opt, extack);
+	if (!err)
+		err = pfqd_table_init(&q->table, params.flows);
+	if (err)
+		return err;
+	sch->flags &= ~TCQ_F_CAN_BYPASS;
+	pfqd_apply(sch, &params);
+	return 0;
+}
+
+static struct Qdisc_ops pfqd_qdisc_ops __read_mostly = {
+	.id		= "pfqd",
+	.priv_size	= sizeof(struct pfqd_qdisc),
+	.enqueue	= pfqd_enqueue,
+	.dequeue	= pfqd_dequeue,
+	.peek		= pfqd_peek,
+	.init		= pfqd_init,
+	.reset		= pfqd_reset,
+	.destroy	= pfqd_destroy,
+	.change		= pfqd_change,
+	.dump		= pfqd_dump,
+	.dump_stats	= pfqd_dump_stats,
+	.owner		= THIS_MODULE,
+};
+
+static int __init pfqd_module_init(void)
+{
+	int err = pfqd_flow_cache_create();
+
+	if (err)
+		return err;
+	err = register_qdisc(&pfqd_qdisc_ops);
+	if (err)
+		pfqd_flow_cache_destroy();
+	return err;
+}
+
+static void __exit pfqd_module_exit(void)
+{
+	unregister_qdisc(&pfqd_qdisc_ops);
+	pfqd_flow_cache_destroy();
+}
+
+module_init(pfqd_module_init)
+module_exit(pfqd_module_exit)
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("PFQD: per-flow queueing for datacenter ports");
+MODULE_ALIAS("net-sch-pfqd");

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+//
+// The bench of pfqd's selftests: one port with pfqd on it, in virtual time.
+//
+//   sender namespace             receiver namespace
+//   [pfqd] wire0 ---------------- wire0
+//
+// The wire holds one frame and is slow, so a test decides what is queued before
+// anything is served: hold() puts a frame of no flow on the wire, queue() sends
+// frames that now wait in pfqd (sending takes nanoseconds, a frame 123 us), and
+// drain() returns what came out, in order.
+#pragma once
+
+#include <linux/pkt_sch_pfqd.h>
+#include <linux/rtnetlink.h>
+#include <netlink/attr.h>
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "selftests/lib/frame.hpp"
+#include "selftests/lib/kernel.hpp"
+#include "selftests/lib/link.hpp"
+#include "selftests/lib/packet_socket.hpp"
+#include "selftests/lib/qdisc.hpp"
+#include "selftests/lib/tap.hpp"
+
+namespace pfqd::selftest {
+
+struct PfqdOptions {
+    std::optional<uint32_t> limit{}, memlimit{}, flows{}, quantum{}, demote{}, control{};
+};
+
+inline QdiscOptions pfqd_options(const PfqdOptions& options) {
+    return [options](nl::Message& message) {
+        auto nest = message.nest(TCA_OPTIONS);
+        if (options.limit) message.put_u32(TCA_PFQD_LIMIT, *options.limit);
+        if (options.memlimit) message.put_u32(TCA_PFQD_MEMLIMIT, *options.memlimit);
+        if (options.flows) message.put_u32(TCA_PFQD_FLOWS, *options.flows);
+        if (options.quantum) message.put_u32(TCA_PFQD_QUANTUM, *options.quantum);
+        if (options.demote) message.put_u32(TCA_PFQD_DEMOTE, *options.demote);
+        if (options.control) message.put_u32(TCA_PFQD_CONTROL, *options.control);
+    };
+}
+
+// An attribute of the number in a buffer of attributes, or null.
+inline const nlattr* find_in(const std::vector<uint8_t>& attributes, int attr) {
+    return nla_find(reinterpret_cast<const nlattr*>(attributes.data()), static_cast<int>(attributes.size()), attr);
+}
+
+struct TierStats {
+    uint64_t packets = 0, bytes = 0;
+    uint32_t backlog_packets = 0, backlog_bytes = 0;
+    std::vector<uint64_t> sojourn;
+};
+
+struct PfqdStats {
+    QdiscStats qdisc;
+    std::array<TierStats, __PFQD_TIER_MAX> tier;
+    uint64_t drops_limit, drops_memlimit, demotions, overflow_packets, alloc_failures, cycles;
+    uint32_t flows_active, flows_allocated, memory;
+};
+
+inline TierStats tier_stats(const nlattr* tier) {
+    TierStats stats;
+    stats.packets = nl::attr_u64(nl::find_nested(tier, TCA_PFQD_TIER_PACKETS));
+    stats.bytes = nl::attr_u64(nl::find_nested(tier, TCA_PFQD_TIER_BYTES));
+    stats.backlog_packets = nl::attr_u32(nl::find_nested(tier, TCA_PFQD_TIER_BACKLOG_PACKETS));
+    stats.backlog_bytes = nl::attr_u32(nl::find_nested(tier, TCA_PFQD_TIER_BACKLOG_BYTES));
+    const nlattr* sojourn = nl::find_nested(tier, TCA_PFQD_TIER_SOJOURN);
+    stats.sojourn.resize(sojourn ? static_cast<size_t>(nla_len(sojourn)) / sizeof(uint64_t) : 0);
+    if (sojourn) std::memcpy(stats.sojourn.data(), nla_data(sojourn), stats.sojourn.size() * sizeof(uint64_t));
+    return stats;
+}
+
+inline PfqdStats pfqd_stats(const End& end, uint32_t parent = TC_H_ROOT) {
+    PfqdStats stats{};
+    stats.qdisc = qdisc_stats(end, parent);
+    const std::vector<uint8_t>& app = stats.qdisc.app;
+    const nlattr* tiers = find_in(app, TCA_PFQD_STATS_TIERS);
+    for (int i = 0; i < __PFQD_TIER_MAX; i++)
+        stats.tier[static_cast<size_t>(i)] = tier_stats(nl::find_nested(tiers, i + 1));
+    stats.drops_limit = nl::attr_u64(find_in(app, TCA_PFQD_STATS_DROPS_LIMIT));
+    stats.drops_memlimit = nl::attr_u64(find_in(app, TCA_PFQD_STATS_DROPS_MEMLIMIT));
+    stats.demotions = nl::attr_u64(find_in(app, TCA_PFQD_STATS_DEMOTIONS));
+    stats.overflow_packets = nl::attr_u64(find_in(app, TCA_PFQD_STATS_OVERFLOW_PACKETS));
+    stats.alloc_failures = nl::attr_u64(find_in(app, TCA_PFQD_STATS_ALLOC_FAILURES));
+    stats.cycles = nl::attr_u64(find_in(app, TCA_PFQD_STATS_CYCLES));
+    stats.flows_active = nl::attr_u32(find_in(app, TCA_PFQD_STATS_FLOWS_ACTIVE));
+    stats.flows_allocated = nl::attr_u32(find_in(app, TCA_PFQD_STATS_FLOWS_ALLOCATED));
+    stats.memory = nl::attr_u32(find_in(app, TCA_PFQD_STATS_MEMORY));
+    return stats;
+}
+
+// --- frames -----------------------------------------------------------------
+
+inline constexpr size_t kTcpHeaders = 54;                   // bytes: Ethernet, IPv4, TCP
+inline constexpr size_t kFull = 1514 - kTcpHeaders;         // payload of a full frame at MTU 1500
+inline constexpr uint64_t kFrameNs = 123'040;               // (1514 + 24) * 8 bits at 100 Mbit/s
+inline constexpr uint64_t kWireRate = 100'000'000;          // bit/s
+
+// The n-th data segment of a flow. Flows are told apart by a letter.
+inline Bytes data(char flow, uint32_t n, size_t payload = kFull) {
+    FrameOptions options;
+    options.sport = static_cast<uint16_t>(1000 + flow);
+    options.payload = payload;
+    options.tag = n;
+    return make_frame(options);
+}
+
+inline Bytes pure_ack(char flow, uint32_t n = 0) {
+    FrameOptions options;
+    options.sport = static_cast<uint16_t>(1000 + flow);
+    options.ack_seq = n;
+    return make_frame(options);
+}
+
+// "A3": the fourth data segment of flow A. "a": a pure ACK of flow A. "-": others.
+inline std::string label(const Bytes& frame) {
+    if (frame.size() < kTcpHeaders || frame[12] != 8 || frame[13] != 0 || frame[23] != IPPROTO_TCP) return "-";
+    const char flow = static_cast<char>((frame[34] << 8 | frame[35]) - 1000);
+    const size_t ip_length = static_cast<size_t>(frame[16] << 8 | frame[17]);
+    if (ip_length == 40) return std::string(1, static_cast<char>(flow + 'a' - 'A'));
+    return flow + std::to_string(frame[54] << 24 | frame[55] << 16 | frame[56] << 8 | frame[57]);
+}
+
+inline std::string joined(const std::vector<std::string>& labels, size_t first = 0, size_t count = SIZE_MAX) {
+    std::string text;
+    for (size_t i = first; i < labels.size() && i - first < count; i++) text += (text.empty() ? "" : " ") + labels[i];
+    return text;
+}
+
+// --- the port ---------------------------------------------------------------
+
+struct PortOptions {
+    PfqdOptions pfqd{};
+    uint32_t mtu = 1500;
+    uint64_t rate = kWireRate;
+};
+
+class Port {
+  public:
+    explicit Port(const PortOptions& options = {})
+        : sender_(loaded_netns()),
+          receiver_(quiet_netns()),
+          ends_(make_wire(sender_, {.rate = options.rate, .delay = 1000, .ring = 0, .mtu = options.mtu}, receiver_,
+                          {.mtu = options.mtu})),
+          out_(ends_.first),
+          in_(ends_.second) {
+        set_qdisc(end(), "pfqd", pfqd_options(options.pfqd));
+    }
+
+    const End& end() const { return ends_.first; }
+    const End& far_end() const { return ends_.second; }
+    PacketSocket& socket() { return out_; }
+
+    // A frame on the wire: whatever follows waits.
+    void hold(size_t size = 1514) { out_.send(raw_frame(size)); }
+    void queue(const Bytes& frame) { out_.send(frame); }
+
+    // Data segments first .. first + count - 1 of a flow.
+    void queue_data(char flow, uint32_t first, uint32_t count, size_t payload = kFull) {
+        for (uint32_t i = first; i < first + count; i++) queue(data(flow, i, payload));
+    }
+
+    std::vector<Received> drain_frames() { return in_.receive_all(); }
+
+    // Labels of all frames that come out, in order, without what hold() sent.
+    std::vector<std::string> drain() {
+        std::vector<std::string> labels;
+        for (const Received& received : drain_frames())
+            if (std::string text = label(received.frame); text != "-") labels.push_back(text);
+        return labels;
+    }
+
+    PfqdStats stats(uint32_t parent = TC_H_ROOT) const { return pfqd_stats(end(), parent); }
+
+  private:
+    static nl::Netns loaded_netns() {
+        load_module("wire");
+        load_module("sch_pfqd");
+        return quiet_netns();
+    }
+
+    nl::Netns sender_, receiver_;
+    std::pair<End, End> ends_;
+    PacketSocket out_, in_;
+};
+
+// Nothing is queued and nothing is counted as queued.
+inline void check_empty(Tap& tap, const PfqdStats& stats) {
+    tap.is("qlen 0", stats.qdisc.qlen, 0u);
+    tap.is("backlog 0", stats.qdisc.backlog, 0u);
+    tap.is("no memory", stats.memory, 0u);
+    tap.is("no active flow", stats.flows_active, 0u);
+    for (const TierStats& tier : stats.tier) {
+        tap.is("no packet in a tier", tier.backlog_packets, 0u);
+        tap.is("no byte in a tier", tier.backlog_bytes, 0u);
+    }
+}
+
+}  // namespace pfqd::selftest
