@@ -21,7 +21,7 @@ namespace {
 
 // The kernel starts a link's qdisc from a work item, up to a second after its carrier.
 constexpr uint64_t kRunningTimeout = 5'000'000'000;  // ns
-constexpr uint64_t kRunningPoll = 100'000;           // ns
+constexpr uint64_t kRunningPoll = 20'000'000;        // ns
 
 ifinfomsg link_header(int ifindex) {
     ifinfomsg header{};

@@ -34,10 +34,10 @@ void put_red_step(nl::Message& message, const nlohmann::json& options) {
     qopt.Wlog = 0;
     qopt.Plog = 1;
     qopt.Scell_log = 10;
-    qopt.flags = TC_RED_ECN;
     std::array<uint8_t, 256> stab;
     stab.fill(kForgetAtOnce);
-    const nla_bitfield32 flags{.value = TC_RED_NODROP, .selector = TC_RED_NODROP};
+    constexpr uint32_t kFlags = TC_RED_ECN | TC_RED_NODROP;
+    const nla_bitfield32 flags{.value = kFlags, .selector = kFlags};
 
     auto nest = message.nest(TCA_OPTIONS);
     message.put(TCA_RED_PARMS, &qopt, sizeof(qopt));

@@ -47,8 +47,21 @@ Installation Installation::find() {
     return found;
 }
 
+Installation Installation::copy_to(const fs::path& dir, Kernel& kernel) const {
+    Installation copy;
+    copy.source_ = dir;
+    fs::create_directories(copy.guest().parent_path());
+    fs::create_directories(copy.workloads().parent_path());
+    fs::copy(guest(), copy.guest());
+    fs::copy(workloads(), copy.workloads(), fs::copy_options::recursive);
+    fs::copy(kernel.binary, dir / "linux");
+    fs::copy(kernel.modules, dir / "modules", fs::copy_options::recursive);
+    kernel.binary = dir / "linux";
+    kernel.modules = dir / "modules";
+    return copy;
+}
+
 Kernel Installation::kernel(const KernelChoice& choice) const {
-    const std::string options = "--version " + choice.version + (choice.debug ? " --debug" : "");
     int status = 0;
     const std::string dir = output_of(
         quoted(kernel_script().string()) + " --version " + quoted(choice.version) + (choice.debug ? " --debug" : "") +
@@ -56,7 +69,8 @@ Kernel Installation::kernel(const KernelChoice& choice) const {
         &status);
     if (status != 0)
         throw std::runtime_error("no lab kernel " + choice.version + (choice.debug ? " (debug)" : "") +
-                                 " has been built; build it with: pfqd-lab kernel " + options);
+                                 " has been built; build it with: pfqd-lab kernel --version " + choice.version +
+                                 (choice.debug ? " --debug" : ""));
     Kernel kernel;
     kernel.binary = fs::path(dir) / "linux";
     kernel.modules = fs::path(dir) / "modules";

@@ -27,6 +27,9 @@ class Installation {
   public:
     // Found from the running program's own path: build/bin/pfqd-lab.
     static Installation find();
+    // What a guest needs of this one and of the kernel, copied to a directory that
+    // every user may read; `kernel` then names the copies.
+    Installation copy_to(const std::filesystem::path& dir, Kernel& kernel) const;
 
     const std::filesystem::path& source() const { return source_; }
     std::filesystem::path guest() const { return source_ / "build/guest/pfqd-guest"; }

@@ -29,13 +29,14 @@ constexpr std::array<Style, 7> kStyles = {{{"#D55E00", 7},
                                            {"#000000", 6}}};
 
 constexpr const char* kSettings =
-    "set terminal svg size 620,400 dynamic noenhanced font 'sans-serif,13' linewidth 1\n"
     "set encoding utf8\n"
     "set datafile missing '?'\n"
     "set border 3 lc rgb '#666666'\n"
     "set tics nomirror textcolor rgb '#333333'\n"
     "set grid xtics ytics lc rgb '#dddddd' lt 1 lw 0.7\n"
     "set key outside top center horizontal samplen 2.5 textcolor rgb '#222222'\n";
+
+constexpr int kWide = 1260, kNarrow = 620;
 
 // 1, 2, 5, 10, ...: a logarithmic axis that reads well over one decade and over five.
 constexpr const char* kSlowdownTics =
@@ -61,8 +62,11 @@ class Curves {
         for (const std::string& clause : clauses)
             plot_ += (plot_.empty() ? "plot " : ", \\\n     ") + name + " " + clause;
     }
-    std::string script(const std::string& settings) const {
-        return blocks_ ? kSettings + settings + data_ + plot_ + "\n" : "";
+    // `width` in units of the picture; it grows and shrinks with the page.
+    std::string script(int width, const std::string& settings) const {
+        if (!blocks_) return "";
+        return fmt::format("set terminal svg size {},400 dynamic noenhanced font 'sans-serif,13'\n", width) +
+               kSettings + settings + data_ + plot_ + "\n";
     }
 
   private:
@@ -72,7 +76,7 @@ class Curves {
 
 // Configurations stand beside each other, or their error bars would hide one another.
 double dodge(size_t index, size_t count) {
-    return (static_cast<double>(index) - static_cast<double>(count - 1) / 2) * 0.07;
+    return (static_cast<double>(index) - static_cast<double>(count - 1) / 2) * 0.05;
 }
 
 std::string decile_tics(const FigureInput& input) {
@@ -90,7 +94,7 @@ std::string decile_rows(const CellSummary& cell, double shift) {
     std::string rows;
     for (size_t i = 0; i < kDeciles; i++) {
         const DecileSummary& decile = cell.deciles[i];
-        if (!decile.p50.median) continue;
+        if (!decile.p50.median || !std::isfinite(*decile.p50.median)) continue;
         const auto bound = [&](const std::optional<double>& value) {
             return value && std::isfinite(*value) ? value : decile.p99.median;
         };
@@ -143,10 +147,10 @@ std::string decile_script(const FigureInput& input) {
                 fmt::format("using 1:2:3:4 with yerrorbars lc rgb '{}' lw 1 pt -1 notitle", style.colour));
         curves.add(rows, clauses);
     }
-    return curves.script("set logscale y\nset yrange [0.9:*]\nset xrange [0.5:10.5]\nset ytics " +
-                         std::string(kSlowdownTics) + "\nset xtics (" + decile_tics(input) +
-                         ")\nset xlabel 'largest message of the decile, bytes'\n"
-                         "set ylabel 'slowdown: P99 solid, P50 dashed'\n");
+    return curves.script(kWide, "set logscale y\nset yrange [0.9:*]\nset xrange [0.5:10.5]\nset ytics " +
+                                    std::string(kSlowdownTics) + "\nset xtics (" + decile_tics(input) +
+                                    ")\nset xlabel 'largest message of the decile, bytes'\n"
+                                    "set ylabel 'slowdown: P99 solid, P50 dashed'\n");
 }
 
 std::string short_tail_script(const FigureInput& input) {
@@ -158,10 +162,11 @@ std::string short_tail_script(const FigureInput& input) {
                                       style_of(input, cell.config).colour, cell.config)});
     }
     return curves.script(
+        kNarrow,
         "set logscale xy\nset xrange [0.95:*]\nset yrange [0.0005:1]\nset xtics " +
-        std::string(kSlowdownTics) +
-        "\nset ytics ('100 %' 1, '50 %' 0.5, '10 %' 0.1, '5 %' 0.05, '1 %' 0.01, '0.1 %' 0.001)\n"
-        "set xlabel 'slowdown'\nset ylabel 'short messages that are slower'\n");
+            std::string(kSlowdownTics) +
+            "\nset ytics ('100 %%' 1, '50 %%' 0.5, '10 %%' 0.1, '5 %%' 0.05, '1 %%' 0.01, '0.1 %%' 0.001)\n"
+            "set xlabel 'slowdown'\nset ylabel 'short messages that are slower'\n");
 }
 
 std::string large_distribution_script(const FigureInput& input) {
@@ -172,9 +177,9 @@ std::string large_distribution_script(const FigureInput& input) {
         curves.add(rows, {fmt::format("using 1:(100*$2) with lines lc rgb '{}' lw 2 title '{}'",
                                       style_of(input, cell.config).colour, cell.config)});
     }
-    return curves.script("set logscale x\nset xrange [0.95:*]\nset yrange [0:100]\nset xtics " +
-                         std::string(kSlowdownTics) +
-                         "\nset xlabel 'slowdown'\nset ylabel 'large messages not slower, %'\n");
+    return curves.script(kNarrow, "set logscale x\nset xrange [0.95:*]\nset yrange [0:100]\nset xtics " +
+                                      std::string(kSlowdownTics) +
+                                      "\nset xlabel 'slowdown'\nset ylabel 'large messages not slower, %'\n");
 }
 
 }  // namespace pfqd::lab

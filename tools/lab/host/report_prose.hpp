@@ -24,10 +24,12 @@ thead th { vertical-align: bottom; border-bottom: 2px solid #8c959f; font-weight
 tbody tr { border-bottom: 1px solid #e6eaee; }
 tbody tr:hover { background: #f3f6f9; }
 tbody th { font-weight: 600; white-space: nowrap; }
+td small { color: #46505a; white-space: nowrap; }
 tr.gap > * { border-top: 2px solid #b6bfc8; }
 th.l, td.l { text-align: left; overflow-wrap: anywhere; }
-.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 25rem), 1fr)); gap: 1rem; }
+.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 30rem), 1fr)); gap: 1rem; }
 figure { margin: 0; padding: .6rem .4rem .4rem; border: 1px solid #d8dee4; border-radius: 6px; }
+figure:first-child { grid-column: 1 / -1; }
 figure svg { width: 100%; height: auto; display: block; }
 figcaption { font-size: .86rem; color: #46505a; padding: .3rem .6rem; }
 pre { background: #f3f6f9; padding: .7rem .9rem; border-radius: 6px; overflow-x: auto; font-size: .86rem; }
@@ -62,7 +64,7 @@ largest P99 among those deciles.</dd>
 <dt>Large</dt>
 <dd>Messages above 255,000 B. No percentile is given below 100 of them in a run.</dd>
 <dt>Several seeds</dt>
-<dd>A percentile is the median of the seeds' percentiles, with the smallest and largest behind it in parentheses and
+<dd>A percentile is the median of the seeds' percentiles, with the smallest and largest below it and
 as error bars. Curves are medians at each fraction. Counters are sums.</dd>
 <dt>Drops, marks</dt>
 <dd>Sums over all queueing disciplines and links of the hosts, and of the switch (ToR).</dd>

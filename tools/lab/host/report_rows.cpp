@@ -18,7 +18,7 @@ using Align = Table::Align;
 std::string spread_text(const Spread& spread, bool ranges) {
     const std::string median = slowdown_text(spread.median);
     if (!ranges || !spread.median || spread.min == spread.max) return median;
-    return fmt::format("{} ({}-{})", median, slowdown_text(spread.min), slowdown_text(spread.max));
+    return fmt::format("{}\n{} - {}", median, slowdown_text(spread.min), slowdown_text(spread.max));
 }
 
 bool any_variant(std::span<const Group> groups) {

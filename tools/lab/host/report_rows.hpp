@@ -23,8 +23,8 @@ std::vector<Group> group(const std::vector<CellSummary>& cells);
 // Every configuration that occurs, in the order of tables.
 std::vector<std::string> configs_of(std::span<const Group> groups);
 
-// The main table. `ranges` adds the spread over the seeds. A configuration that ran in
-// another cell but not in this one gets a row that says so.
+// The main table. `ranges` adds the spread over the seeds (a second line, for HTML). A configuration that ran
+// in another cell but not in this one gets a row that says so.
 Table main_table(std::span<const Group> groups, bool ranges);
 // P50 and P99 of every decile.
 Table decile_table(const Group& group);

@@ -43,8 +43,10 @@ size_t Field::size(size_t limit) const {
 }
 
 uint64_t Field::whole(uint64_t low, uint64_t high) const {
-    // A negative number is an integer to the library, but never an unsigned one.
-    if (!value_->is_number_unsigned() || value_->get<uint64_t>() < low || value_->get<uint64_t>() > high)
+    // A positive number may be stored as signed; a negative one never as unsigned.
+    const bool good =
+        value_->is_number_unsigned() || (value_->is_number_integer() && value_->get<int64_t>() >= 0);
+    if (!good || value_->get<uint64_t>() < low || value_->get<uint64_t>() > high)
         fail(fmt::format("a whole number from {} to {}", low, high));
     return value_->get<uint64_t>();
 }

@@ -166,6 +166,23 @@ std::string RunSpec::name() const {
     return text + "-s" + std::to_string(seed);
 }
 
+namespace {
+
+GuestSpec guest_spec(const SweepPlan& plan, const Cell& cell, const Workload& workload, const std::string& config,
+                     uint64_t seed, const Settings& settings) {
+    GuestSpec guest;
+    guest.mode = "run";
+    guest.seed = seed;
+    guest.load.load_bps = static_cast<uint64_t>(cell.load_gbps * 1e9 + 0.5);
+    guest.load.duration_ns = plan.duration_ns.value_or(default_duration_ns(cell));
+    for (const auto& point : workload.points()) guest.load.sizes.emplace_back(point.bytes, point.fraction);
+    apply_configuration(config, guest.network);
+    apply_settings(settings, guest);
+    return guest;
+}
+
+}  // namespace
+
 std::vector<RunSpec> expand(const SweepPlan& plan, const Installation& installation) {
     std::vector<RunSpec> runs;
     for (const std::string& cell_name : plan.cells) {
@@ -173,14 +190,14 @@ std::vector<RunSpec> expand(const SweepPlan& plan, const Installation& installat
         const Workload workload = Workload::load(installation.workloads() / (cell.workload + ".txt"));
         for (uint64_t seed : plan.seeds)
             for (const std::string& config : plan.configs) {
-                RunSpec run{cell, config, seed, plan.settings, {}};
-                run.guest.mode = "run";
-                run.guest.seed = seed;
-                run.guest.load.load_bps = static_cast<uint64_t>(cell.load_gbps * 1e9 + 0.5);
-                run.guest.load.duration_ns = plan.duration_ns.value_or(default_duration_ns(cell));
-                for (const auto& point : workload.points()) run.guest.load.sizes.emplace_back(point.bytes, point.fraction);
-                apply_configuration(config, run.guest.network);
-                apply_settings(plan.settings, run.guest);
+                RunSpec run{cell, config, seed, {}, guest_spec(plan, cell, workload, config, seed, plan.settings)};
+                // A setting that changes nothing is no variant: its runs are the default's.
+                for (const auto& setting : plan.settings) {
+                    Settings others = plan.settings;
+                    others.erase(setting.first);
+                    const GuestSpec without = guest_spec(plan, cell, workload, config, seed, others);
+                    if (nlohmann::json(without) != nlohmann::json(run.guest)) run.settings.insert(setting);
+                }
                 runs.push_back(std::move(run));
             }
     }

@@ -30,6 +30,12 @@ void end_line(std::string& line, std::string& out) {
     line.clear();
 }
 
+std::string html_cell(const std::string& text) {
+    const size_t end = text.find('\n');
+    if (end == text.npos) return html_escape(text);
+    return html_escape(text.substr(0, end)) + "<br><small>" + html_escape(text.substr(end + 1)) + "</small>";
+}
+
 const char* css_class(const Table::Column& column) {
     return column.align == Table::Align::left ? " class=\"l\"" : "";
 }
@@ -90,7 +96,7 @@ std::string Table::html(const std::string& caption, size_t head_columns) const {
         for (size_t i = 0; i < columns_.size(); i++) {
             const char* tag = i < head_columns ? "th" : "td";
             out += fmt::format("<{}{}{}>{}</{}>", tag, i < head_columns ? " scope=\"row\"" : "",
-                               css_class(columns_[i]), html_escape(row.cells[i]), tag);
+                               css_class(columns_[i]), html_cell(row.cells[i]), tag);
         }
         out += "</tr>\n";
     }

@@ -27,7 +27,8 @@ class Table {
 
     // Aligned columns, plain ASCII if the cells are.
     std::string text() const;
-    // A <table> whose first `head_columns` cells of a row are headers of it.
+    // A <table>; a cell's second line is shown small. The first `head_columns` cells of a row
+    // are its headers.
     std::string html(const std::string& caption, size_t head_columns = 1) const;
 
   private:

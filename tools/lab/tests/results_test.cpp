@@ -189,8 +189,7 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"/cell", json(), ".", "an object with a field 'cell'"}, Damage{"/cell", 5, "cell", "a text"},
         Damage{"/cell", "w4'; rm", "cell", "letters, digits"},
         Damage{"/cell", std::string(100'000, 'w'), "cell", "at most 64 bytes"},
-        Damage{"/config", "", "config", "1 to 64"}, Damage{"/config", "\xff\xfe", "config", "letters"},
-        Damage{"/seed", -1, "seed", "a whole number from 0"},
+        Damage{"/config", "", "config", "1 to 64"}, Damage{"/seed", -1, "seed", "a whole number from 0"},
         Damage{"/seed", 1.5, "seed", "a whole number from 0"},
         Damage{"/variant", json::array(), "variant", "an object"},
         Damage{"/variant/x", json::array(), "variant.x", "a text, number or truth value"},
@@ -212,7 +211,10 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(LoadRuns, RefusesWhatIsNoJson) {
     const TempDir dir;
     dir.file("runs/bad.json", "{\"experiment\": ");
-    EXPECT_NE(error_of([&] { load_runs(dir.path()); }).find("bad.json: byte 15 is not JSON"),
+    EXPECT_NE(error_of([&] { load_runs(dir.path()); }).find("bad.json: byte 16 is not JSON"),
+              std::string::npos);
+    dir.file("runs/bad.json", "\"\xff\"");
+    EXPECT_NE(error_of([&] { load_runs(dir.path()); }).find("bad.json: byte 2 is not JSON"),
               std::string::npos);
     dir.file("runs/bad.json", std::string(1'000'000, '['));
     EXPECT_NE(error_of([&] { load_runs(dir.path()); }).find("nested deeper"), std::string::npos);
