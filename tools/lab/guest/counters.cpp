@@ -42,18 +42,24 @@ Counters read_counters(const Fabric& fabric) {
     return counters;
 }
 
-nlohmann::json counters_json(const Counters& before, const Counters& after) {
-    auto drops = [](const SideCounters& a, const SideCounters& b) {
-        return b.qdisc_drops + b.wire_drops - a.qdisc_drops - a.wire_drops;
-    };
+Counters Counters::operator-(const Counters& before) const {
+    return {host - before.host, tor - before.tor, retransmits - before.retransmits, timeouts - before.timeouts};
+}
+
+int64_t Counters::unaccounted_frames() const {
+    return static_cast<int64_t>(tor.rx_frames - tor.qdisc_drops - tor.tx_frames);
+}
+
+nlohmann::json counters_json(const Counters& counters) {
+    const SideCounters &host = counters.host, &tor = counters.tor;
     return {
-        {"drops", split(drops(before.host, after.host), drops(before.tor, after.tor))},
-        {"wire_drops", split(after.host.wire_drops - before.host.wire_drops,
-                             after.tor.wire_drops - before.tor.wire_drops)},
-        {"marks", split(after.host.marks - before.host.marks, after.tor.marks - before.tor.marks)},
-        {"data_packets", after.host.data_packets - before.host.data_packets},
-        {"retransmits", after.retransmits - before.retransmits},
-        {"timeouts", after.timeouts - before.timeouts},
+        {"drops", split(host.qdisc_drops + host.wire_drops, tor.qdisc_drops + tor.wire_drops)},
+        {"wire_drops", split(host.wire_drops, tor.wire_drops)},
+        {"marks", split(host.marks, tor.marks)},
+        {"frames", split(host.tx_frames, tor.tx_frames)},
+        {"data_packets", host.data_packets},
+        {"retransmits", counters.retransmits},
+        {"timeouts", counters.timeouts},
     };
 }
 

@@ -14,10 +14,14 @@ struct Counters {
     SideCounters tor;
     uint64_t retransmits = 0;  // TCP segments sent again
     uint64_t timeouts = 0;     // TCP retransmission timeouts
+
+    Counters operator-(const Counters& before) const;
+    // Frames that came into the switch and neither left it nor were counted as
+    // dropped: 0 on a quiet network, or a qdisc or wire miscounts.
+    int64_t unaccounted_frames() const;
 };
 
 Counters read_counters(const Fabric& fabric);
-// What was counted since `before`.
-nlohmann::json counters_json(const Counters& before, const Counters& after);
+nlohmann::json counters_json(const Counters& counters);
 
 }  // namespace pfqd::lab

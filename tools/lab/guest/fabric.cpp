@@ -136,6 +136,8 @@ void add_wires(nl::Socket& socket, SideCounters& sum) {
         if (!kind || nl::attr_string(kind) != "wire") return;
         const nlattr* stats = nl::find_nested(info, IFLA_INFO_XSTATS);
         sum.data_packets += nl::attr_u64(nl::find_nested(stats, LAB_WIRE_STAT_TX_DATA));
+        sum.tx_frames += nl::attr_u64(nl::find_nested(stats, LAB_WIRE_STAT_TX_FRAMES));
+        sum.rx_frames += nl::attr_u64(nl::find_nested(stats, LAB_WIRE_STAT_RX_FRAMES));
         for (int drop : {LAB_WIRE_STAT_LOST, LAB_WIRE_STAT_PEER_DOWN, LAB_WIRE_STAT_REFUSED, LAB_WIRE_STAT_PURGED,
                          LAB_WIRE_STAT_OVERSIZE, LAB_WIRE_STAT_NO_MEMORY})
             sum.wire_drops += nl::attr_u64(nl::find_nested(stats, drop));
@@ -154,6 +156,21 @@ SideCounters side_counters(const nl::Netns& netns) {
 }
 
 }  // namespace
+
+SideCounters& SideCounters::operator+=(const SideCounters& other) {
+    qdisc_drops += other.qdisc_drops;
+    wire_drops += other.wire_drops;
+    marks += other.marks;
+    data_packets += other.data_packets;
+    tx_frames += other.tx_frames;
+    rx_frames += other.rx_frames;
+    return *this;
+}
+
+SideCounters SideCounters::operator-(const SideCounters& before) const {
+    return {qdisc_drops - before.qdisc_drops,   wire_drops - before.wire_drops, marks - before.marks,
+            data_packets - before.data_packets, tx_frames - before.tx_frames,   rx_frames - before.rx_frames};
+}
 
 Fabric::Fabric(const NetworkSpec& spec, uint64_t seed) : tor_(nl::Netns::create()) {
     const std::string memory = std::to_string(kTcpMemoryPages);
@@ -222,13 +239,7 @@ uint32_t Fabric::host_of(uint32_t ip) const {
 
 SideCounters Fabric::host_counters() const {
     SideCounters sum;
-    for (const Host& host : hosts_) {
-        const SideCounters one = side_counters(host.netns);
-        sum.qdisc_drops += one.qdisc_drops;
-        sum.wire_drops += one.wire_drops;
-        sum.marks += one.marks;
-        sum.data_packets += one.data_packets;
-    }
+    for (const Host& host : hosts_) sum += side_counters(host.netns);
     return sum;
 }
 

@@ -24,6 +24,11 @@ struct SideCounters {
     uint64_t wire_drops = 0;
     uint64_t marks = 0;
     uint64_t data_packets = 0;
+    uint64_t tx_frames = 0;
+    uint64_t rx_frames = 0;
+
+    SideCounters& operator+=(const SideCounters& other);
+    SideCounters operator-(const SideCounters& before) const;
 };
 
 class Fabric {
