@@ -54,8 +54,9 @@ Bytes arp() {
 // An IPv6 frame with an extension header of 8 bytes before its payload protocol.
 Bytes with_extension(FrameOptions options, uint8_t extension, uint16_t fragment_field = 0) {
     Bytes frame = make_frame(over_ipv6(options));
-    const uint8_t header[8] = {frame[20], 0, static_cast<uint8_t>(fragment_field >> 8),
-                               static_cast<uint8_t>(fragment_field), 0, 0, 0, 1};
+    const uint8_t header[8] = {
+        frame[20], 0, static_cast<uint8_t>(fragment_field >> 8), static_cast<uint8_t>(fragment_field), 0, 0,
+        0,         1};
     frame[20] = extension;
     const int length = (frame[18] << 8 | frame[19]) + 8;
     frame[18] = static_cast<uint8_t>(length >> 8);
@@ -122,7 +123,8 @@ void test_other_control(Tap& tap) {
     control(tap, port, "ARP", arp());
     control(tap, port, "ICMP", make_frame(protocol(IPPROTO_ICMP)));
     control(tap, port, "ICMPv6", make_frame(over_ipv6(protocol(IPPROTO_ICMPV6))));
-    control(tap, port, "ICMPv6 behind a hop-by-hop header", with_extension(protocol(IPPROTO_ICMPV6), IPPROTO_HOPOPTS));
+    control(tap, port, "ICMPv6 behind a hop-by-hop header",
+            with_extension(protocol(IPPROTO_ICMPV6), IPPROTO_HOPOPTS));
     not_control(tap, port, "ICMPv6 inside IPv4", make_frame(protocol(IPPROTO_ICMPV6)));
     not_control(tap, port, "UDP", make_frame(protocol(IPPROTO_UDP)));
     not_control(tap, port, "SCTP", make_frame(protocol(132)));
@@ -216,12 +218,15 @@ void test_tuples(Tap& tap) {
     tap.section("tagged");
     check_tuple(tap, port, tagged({}));
     tap.section("families");
-    tap.is("IPv4 and IPv6 are two flows", flows_of(port, {udp({}, 1, 2, 3, 4), udp(over_ipv6({}), 1, 2, 3, 4)}), 2u);
-    tap.is("a TOS does not matter", flows_of(port, {udp({}, 1, 2, 3, 4), [] {
-                                                        FrameOptions options;
-                                                        options.dsfield = 0x20;
-                                                        return udp(options, 1, 2, 3, 4);
-                                                    }()}),
+    tap.is("IPv4 and IPv6 are two flows",
+           flows_of(port, {udp({}, 1, 2, 3, 4), udp(over_ipv6({}), 1, 2, 3, 4)}), 2u);
+    tap.is("a TOS does not matter",
+           flows_of(port, {udp({}, 1, 2, 3, 4),
+                           [] {
+                               FrameOptions options;
+                               options.dsfield = 0x20;
+                               return udp(options, 1, 2, 3, 4);
+                           }()}),
            1u);
 }
 
@@ -238,7 +243,8 @@ void test_fragments(Tap& tap) {
     last.sport = 8888;
     tap.is("all fragments of two addresses are one flow",
            flows_of(port, {make_frame(first), make_frame(second), make_frame(last)}), 1u);
-    tap.is("another flow than the unfragmented", flows_of(port, {make_frame(first), make_frame(fragment(0))}), 2u);
+    tap.is("another flow than the unfragmented", flows_of(port, {make_frame(first), make_frame(fragment(0))}),
+           2u);
     FrameOptions other = first;
     other.destination = 0x0a0000ff;
     tap.is("other addresses, another flow", flows_of(port, {make_frame(first), make_frame(other)}), 2u);
@@ -259,8 +265,8 @@ void test_portless(Tap& tap) {
     Port port;
     FrameOptions one = protocol(89), two = protocol(89);  // OSPF: no ports
     two.payload = 65;
-    tap.is("a protocol without ports is told apart by addresses", flows_of(port, {make_frame(one), make_frame(two)}),
-           1u);
+    tap.is("a protocol without ports is told apart by addresses",
+           flows_of(port, {make_frame(one), make_frame(two)}), 1u);
     two.source = 0x0a0000fe;
     tap.is("other addresses, another flow", flows_of(port, {make_frame(one), make_frame(two)}), 2u);
     tap.is("another protocol, another flow", flows_of(port, {make_frame(one), make_frame(protocol(88))}), 2u);

@@ -23,7 +23,9 @@ Values options_of(const Port& port) {
     return values;
 }
 
-std::string text(const Values& values) { return fmt::format("{}", fmt::join(values, " ")); }
+std::string text(const Values& values) {
+    return fmt::format("{}", fmt::join(values, " "));
+}
 
 void test_defaults(Tap& tap) {
     Port port;
@@ -38,11 +40,16 @@ void test_defaults(Tap& tap) {
 }
 
 void test_set_and_change(Tap& tap) {
-    Port port({.pfqd = {.limit = 1'000'000, .memlimit = 4'000'000, .flows = 100, .quantum = 3000, .demote = 500,
+    Port port({.pfqd = {.limit = 1'000'000,
+                        .memlimit = 4'000'000,
+                        .flows = 100,
+                        .quantum = 3000,
+                        .demote = 500,
                         .control = 16}});
     tap.is("set at creation", text(options_of(port)), "1000000 4000000 100 3000 500 16");
     change_qdisc(port.end(), "pfqd", pfqd_options({.demote = 50'000}));
-    tap.is("one changed, the others keep theirs", text(options_of(port)), "1000000 4000000 100 3000 50000 16");
+    tap.is("one changed, the others keep theirs", text(options_of(port)),
+           "1000000 4000000 100 3000 50000 16");
     change_qdisc(port.end(), "pfqd", pfqd_options({}));
     tap.is("an empty change changes nothing", text(options_of(port)), "1000000 4000000 100 3000 50000 16");
 }
@@ -69,7 +76,8 @@ void test_edges(Tap& tap) {
 }
 
 // Sends the options; the kernel has to refuse them, with that word in its reason.
-void refused(Tap& tap, Port& port, const std::string& what, const QdiscOptions& options, const std::string& word) {
+void refused(Tap& tap, Port& port, const std::string& what, const QdiscOptions& options,
+             const std::string& word) {
     const Values before = options_of(port);
     for (const bool create : {false, true}) {
         std::string reason = "accepted";
@@ -111,9 +119,9 @@ struct Range {
 };
 
 constexpr Range kRanges[] = {
-    {TCA_PFQD_LIMIT, "limit", 1, 1 << 30},       {TCA_PFQD_MEMLIMIT, "memlimit", 1, 1 << 30},
-    {TCA_PFQD_FLOWS, "flows", 1, 1 << 20},       {TCA_PFQD_QUANTUM, "quantum", 256, 1 << 20},
-    {TCA_PFQD_DEMOTE, "demote", 1, 60'000'000},  {TCA_PFQD_CONTROL, "control", 1, 1024},
+    {TCA_PFQD_LIMIT, "limit", 1, 1 << 30},      {TCA_PFQD_MEMLIMIT, "memlimit", 1, 1 << 30},
+    {TCA_PFQD_FLOWS, "flows", 1, 1 << 20},      {TCA_PFQD_QUANTUM, "quantum", 256, 1 << 20},
+    {TCA_PFQD_DEMOTE, "demote", 1, 60'000'000}, {TCA_PFQD_CONTROL, "control", 1, 1024},
 };
 
 void test_out_of_range(Tap& tap) {
@@ -136,14 +144,16 @@ void test_malformed(Tap& tap) {
     tap.section("");
     refused(tap, port, "an unknown attribute", u32_option(TCA_PFQD_MAX + 1, 1), "");
     refused(tap, port, "attribute 0", u32_option(TCA_PFQD_UNSPEC, 1), "");
-    refused(tap, port, "a number in place of the nest",
-            [](nl::Message& message) { message.put_u32(TCA_OPTIONS | NLA_F_NESTED, 0xffffffff); }, "");
-    refused(tap, port, "options that are not nested",
-            [](nl::Message& message) {
-                const uint32_t bytes[2] = {TCA_PFQD_LIMIT << 16 | 8, 1000};
-                message.put(TCA_OPTIONS, bytes, sizeof(bytes));
-            },
-            "");
+    refused(
+        tap, port, "a number in place of the nest",
+        [](nl::Message& message) { message.put_u32(TCA_OPTIONS | NLA_F_NESTED, 0xffffffff); }, "");
+    refused(
+        tap, port, "options that are not nested",
+        [](nl::Message& message) {
+            const uint32_t bytes[2] = {TCA_PFQD_LIMIT << 16 | 8, 1000};
+            message.put(TCA_OPTIONS, bytes, sizeof(bytes));
+        },
+        "");
 }
 
 // One good option does not pass because a bad one comes later, or earlier.

@@ -88,7 +88,8 @@ void test_late_control(Tap& tap) {
     port.queue_data('A', 0, 4);
     sleep_ns(kFrameNs / 2 + kFrameNs);  // A0 is on the wire, its cycle is over
     for (int i = 0; i < 6; i++) port.queue(pure_ack('C'));
-    tap.is("an allowance that lapsed is not added to the next", joined(port.drain()), "A0 c c A1 c c A2 c c A3");
+    tap.is("an allowance that lapsed is not added to the next", joined(port.drain()),
+           "A0 c c A1 c c A2 c c A3");
 }
 
 void test_control_alone(Tap& tap) {
@@ -109,16 +110,17 @@ void test_control_alone(Tap& tap) {
 std::map<char, size_t> bytes_by_flow(const std::vector<Received>& frames, size_t first, size_t count) {
     std::map<char, size_t> bytes;
     for (size_t i = first; i < std::min(frames.size(), first + count); i++)
-        if (const std::string text = label(frames[i].frame); text != "-") bytes[text[0]] += frames[i].frame.size();
+        if (const std::string text = label(frames[i].frame); text != "-")
+            bytes[text[0]] += frames[i].frame.size();
     return bytes;
 }
 
 void test_byte_fair(Tap& tap) {
     Port port({.pfqd = {.demote = 60'000'000}});
     port.hold();
-    port.queue_data('A', 0, 100);               // 1514 B
-    port.queue_data('B', 0, 1000, 150);         // 204 B
-    port.queue_data('C', 0, 300, 701 - 54);     // 701 B
+    port.queue_data('A', 0, 100);            // 1514 B
+    port.queue_data('B', 0, 1000, 150);      // 204 B
+    port.queue_data('C', 0, 300, 701 - 54);  // 701 B
     const std::vector<Received> frames = port.drain_frames();
     const std::map<char, size_t> bytes = bytes_by_flow(frames, 1, 480);
     tap.ok(bytes.at('A') > 50'000, "enough was served to judge");

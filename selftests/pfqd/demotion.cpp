@@ -62,7 +62,8 @@ void test_low_round_robin(Tap& tap) {
     tap.is("three demoted", port.stats().demotions, 3u);
     bool fair = true;
     for (size_t i = 12; i < 81; i += 3) {  // later the first of them runs out
-        const std::vector<std::string> round(out.begin() + static_cast<long>(i), out.begin() + static_cast<long>(i) + 3);
+        const std::vector<std::string> round(out.begin() + static_cast<long>(i),
+                                             out.begin() + static_cast<long>(i) + 3);
         fair = fair && count_of(round, 'A') == 1 && count_of(round, 'B') == 1 && count_of(round, 'C') == 1;
     }
     tap.ok(fair, "low flows have one turn each a round");

@@ -68,7 +68,8 @@ void test_flood(Tap& tap) {
     tap.is("the flood too, later", flood, 1000u);
     // 142 B frames: 10.6 a turn; 20 packets of 8 flows are served in two cycles
     // and a bit, in each of which the flood has one turn.
-    tap.between("eight flows finish before all but a few turns of the flood", worst, size_t{160}, size_t{160 + 3 * 12});
+    tap.between("eight flows finish before all but a few turns of the flood", worst, size_t{160},
+                size_t{160 + 3 * 12});
 }
 
 // A tuple stays with the shared FIFO while that has packets, so its order holds.
@@ -104,12 +105,14 @@ void test_growth(Tap& tap) {
     // Turns of many packets: few cycles. The table's pages are made on the way.
     Port port({.rate = 10'000'000});
     port.hold();
-    for (uint32_t i = 0; i < kFlows; i++) port.queue(of_tuple(1 + i / 100, static_cast<uint16_t>(1 + i % 100)));
+    for (uint32_t i = 0; i < kFlows; i++)
+        port.queue(of_tuple(1 + i / 100, static_cast<uint16_t>(1 + i % 100)));
     const PfqdStats stats = port.stats();
     tap.between("a flow for each of 20,000 tuples", stats.flows_active, kFlows - 20, kFlows);
     tap.is("none shared", stats.overflow_packets, 0u);
     tap.is("no allocation failed", stats.alloc_failures, 0u);
-    for (uint32_t i = 0; i < kFlows; i++) port.queue(of_tuple(1 + i / 100, static_cast<uint16_t>(1 + i % 100), 1));
+    for (uint32_t i = 0; i < kFlows; i++)
+        port.queue(of_tuple(1 + i / 100, static_cast<uint16_t>(1 + i % 100), 1));
     tap.between("found again, all of them", port.stats().flows_active, kFlows - 40, kFlows);
     port.end().change({.rate = 10'000'000'000});
     tap.is("all leave", port.drain_frames().size(), 2 * kFlows + 1);

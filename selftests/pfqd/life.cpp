@@ -24,16 +24,16 @@ void test_link_down(Tap& tap) {
     load(port);
     sleep_ns(20 * kFrameNs);
     tap.ok(port.stats().tier[PFQD_TIER_LOW].backlog_packets > 0, "packets wait, in the low tier too");
-    port.end().set_up(false);
+    port.set_up(false);
     check_empty(tap, port.stats());
     tap.is("no flow is kept", port.stats().flows_allocated, 0u);
-    port.end().set_up(true);
+    port.set_up(true);
     port.drain_frames();
     load(port);
     tap.is("afterwards it works as before", port.drain().size(), 60u);
     check_empty(tap, port.stats());
-    port.end().set_up(false);
-    port.end().set_up(false);
+    port.set_up(false);
+    port.set_up(false);
     check_empty(tap, port.stats());
 }
 
@@ -41,7 +41,7 @@ void test_counters_survive(Tap& tap) {
     Port port({.pfqd = {.limit = 5000}});
     load(port);
     const PfqdStats before = port.stats();
-    port.end().set_up(false);
+    port.set_up(false);
     const PfqdStats after = port.stats();
     tap.is("drops stay counted over a reset", after.drops_limit, before.drops_limit);
     tap.is("packets too", after.tier[PFQD_TIER_HIGH].packets, before.tier[PFQD_TIER_HIGH].packets);
@@ -51,10 +51,11 @@ void test_replace_and_delete(Tap& tap) {
     Port port;
     for (int round = 0; round < 20; round++) {
         load(port);
-        if (round % 2)
-            delete_qdisc(port.end());
-        set_qdisc(port.end(), round % 4 < 2 ? "pfifo" : "pfqd",
-                  round % 4 < 2 ? fifo_options(100) : pfqd_options({.flows = 1u << (round % 20)}));
+        if (round % 2) delete_qdisc(port.end());
+        const bool other = round % 4 < 2;
+        set_qdisc(port.end(), other ? "pfifo" : "pfqd",
+                  other ? fifo_options(100) : pfqd_options({.flows = 1u << (round % 20)}),
+                  {TC_H_ROOT, 0x20000u + 0x10000u * static_cast<uint32_t>(round)});
     }
     set_qdisc(port.end(), "pfqd", pfqd_options({}));
     port.drain_frames();
@@ -75,13 +76,23 @@ void test_changes_under_load(Tap& tap) {
             port.queue(make_frame(frame));
         }
         switch (round % 5) {
-            case 0: change_qdisc(port.end(), "pfqd", pfqd_options({.limit = 1u << (round % 20)})); break;
-            case 1: change_qdisc(port.end(), "pfqd", pfqd_options({.flows = 1u << (round % 15)})); break;
-            case 2: change_qdisc(port.end(), "pfqd", pfqd_options({.quantum = 256u + round, .demote = 1 + round})); break;
-            case 3: change_qdisc(port.end(), "pfqd", pfqd_options({.memlimit = 1u << (round % 22), .control = 1 + round})); break;
+            case 0:
+                change_qdisc(port.end(), "pfqd", pfqd_options({.limit = 1u << (round % 20)}));
+                break;
+            case 1:
+                change_qdisc(port.end(), "pfqd", pfqd_options({.flows = 1u << (round % 15)}));
+                break;
+            case 2:
+                change_qdisc(port.end(), "pfqd",
+                             pfqd_options({.quantum = 256u + round, .demote = 1 + round}));
+                break;
+            case 3:
+                change_qdisc(port.end(), "pfqd",
+                             pfqd_options({.memlimit = 1u << (round % 22), .control = 1 + round}));
+                break;
             default:
-                port.end().set_up(round % 2);
-                port.end().set_up(true);
+                port.set_up(round % 2);
+                port.set_up(true);
         }
     }
     change_qdisc(port.end(), "pfqd", pfqd_options({.limit = 1 << 20, .memlimit = 1 << 22}));

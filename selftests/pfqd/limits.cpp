@@ -26,7 +26,8 @@ void test_fattest_from_head(Tap& tap) {
     tap.is("none is the memory limit's", stats.drops_memlimit, 0u);
     tap.is("ten packets queued", stats.qdisc.qlen, 10u);
     tap.is("ten packets' bytes", stats.qdisc.backlog, 10 * kFrame);
-    tap.is("the fattest lost its oldest, nobody else lost", joined(port.drain()), "A2 B0 C0 A3 B1 C1 A4 B2 A5 A6");
+    tap.is("the fattest lost its oldest, nobody else lost", joined(port.drain()),
+           "A2 B0 C0 A3 B1 C1 A4 B2 A5 A6");
     check_empty(tap, port.stats());
 }
 
@@ -45,7 +46,8 @@ void test_equal_shares(Tap& tap) {
     port.queue_data('A', 0, 12);
     port.queue_data('B', 0, 12);
     const std::vector<std::string> out = port.drain();
-    const auto of_a = std::count_if(out.begin(), out.end(), [](const std::string& text) { return text[0] == 'A'; });
+    const auto of_a =
+        std::count_if(out.begin(), out.end(), [](const std::string& text) { return text[0] == 'A'; });
     tap.is("twelve are left", out.size(), 12u);
     tap.between("two greedy flows end up even", of_a, 5L, 7L);
     tap.is("each with its newest", joined({out.end() - 2, out.end()}), "A11 B11");
@@ -55,8 +57,8 @@ void test_equal_shares(Tap& tap) {
 void test_bytes_not_packets(Tap& tap) {
     Port port({.pfqd = {.limit = 12'000}});
     port.hold();
-    port.queue_data('A', 0, 4);            // 6056 B
-    port.queue_data('B', 0, 27, 200);      // 27 * 254 = 6858 B: the fattest
+    port.queue_data('A', 0, 4);        // 6056 B
+    port.queue_data('B', 0, 27, 200);  // 27 * 254 = 6858 B: the fattest
     port.drain();
     const PfqdStats stats = port.stats();
     // 12,914 B: four packets of 254 B have to go.
@@ -94,7 +96,8 @@ void test_memlimit(Tap& tap) {
     tap.is("the drops are the memory limit's", stats.drops_memlimit, stats.qdisc.drops);
     tap.ok(stats.drops_memlimit > 10, "there were drops");
     const std::vector<std::string> out = port.drain();
-    const auto of_b = std::count_if(out.begin(), out.end(), [](const std::string& text) { return text[0] == 'B'; });
+    const auto of_b =
+        std::count_if(out.begin(), out.end(), [](const std::string& text) { return text[0] == 'B'; });
     tap.is("who has the most memory loses, not who has the most bytes", of_b, 3L);
     tap.is("the newest small frame is there", std::count(out.begin(), out.end(), "A29"), 1L);
     tap.is("the oldest is not", std::count(out.begin(), out.end(), "A0"), 0L);

@@ -15,12 +15,12 @@ namespace nl = pfqd::nl;
 
 namespace {
 
-constexpr uint32_t kRoot = 0x10000;       // 1:
-constexpr uint32_t kClass = 0x10001;      // 1:1
-constexpr uint32_t kMiddle = 0x20000;     // 2:
+constexpr uint32_t kRoot = 0x10000;    // 1:
+constexpr uint32_t kClass = 0x10001;   // 1:1
+constexpr uint32_t kMiddle = 0x20000;  // 2:
 constexpr uint32_t kMiddleClass = 0x20001;
-constexpr uint32_t kLeaf = 0x100000;      // 10:
-constexpr uint32_t kFrame = 1514;         // bytes of a full frame in the qdisc
+constexpr uint32_t kLeaf = 0x100000;  // 10:
+constexpr uint32_t kFrame = 1514;     // bytes of a full frame in the qdisc
 
 void add_class(const End& end, uint32_t classid, uint32_t parent, const std::string& kind,
                const std::function<void(nl::Message&)>& options) {
@@ -66,7 +66,7 @@ QdiscOptions red_options() {
         qopt.limit = 10'000'000;
         qopt.qth_min = 5'000'000;
         qopt.qth_max = 6'000'000;
-        qopt.Wlog = 9;
+        qopt.Wlog = 5;
         qopt.Plog = 20;
         qopt.Scell_log = 10;
         const std::array<uint8_t, 256> stab{};
@@ -75,15 +75,22 @@ QdiscOptions red_options() {
     });
 }
 
-void make_tbf(const End& end) { set_qdisc(end, "tbf", tbf_options(5'000'000)); }
+void make_tbf(const End& end) {
+    set_qdisc(end, "tbf", tbf_options(5'000'000));
+}
 
-void make_red(const End& end) { set_qdisc(end, "red", red_options()); }
+void make_red(const End& end) {
+    set_qdisc(end, "red", red_options());
+}
 
-void make_prio(const End& end) { set_qdisc(end, "prio", prio_options()); }
+void make_prio(const End& end) {
+    set_qdisc(end, "prio", prio_options());
+}
 
 void make_drr(const End& end) {
     set_qdisc(end, "drr");
-    add_class(end, kClass, kRoot, "drr", [](nl::Message& message) { message.put_u32(TCA_DRR_QUANTUM, 1514); });
+    add_class(end, kClass, kRoot, "drr",
+              [](nl::Message& message) { message.put_u32(TCA_DRR_QUANTUM, 1514); });
 }
 
 void make_qfq(const End& end) {
@@ -222,8 +229,8 @@ void check_balance(Tap& tap, const Tree& tree, uint64_t sent) {
     const uint32_t parked = stats.qdisc.qlen - stats.tier[0].backlog_packets - stats.tier[1].backlog_packets -
                             stats.tier[2].backlog_packets;
     tap.between("at most one packet is parked", parked, 0u, 1u);
-    tap.is("sent = served + dropped + queued", stats.qdisc.packets - parked + stats.qdisc.drops + stats.qdisc.qlen,
-           sent);
+    tap.is("sent = served + dropped + queued",
+           stats.qdisc.packets - parked + stats.qdisc.drops + stats.qdisc.qlen, sent);
 }
 
 void for_each_parent(Tap& tap, const PfqdOptions& options, const std::function<void(Tree&)>& test) {
@@ -282,7 +289,8 @@ void test_change(Tap& tap) {
         tree.change({.memlimit = 1});
         tree.check_counts(tap, "after the smallest memlimit");
         check_balance(tap, tree, 46);
-        tap.between("two are left, and one a parent had peeked at", tree.port.drain().size(), size_t{2}, size_t{3});
+        tap.between("two are left, and one a parent had peeked at", tree.port.drain().size(), size_t{2},
+                    size_t{3});
         tree.check_counts(tap, "when drained");
         check_empty(tap, tree.leaf());
     });
@@ -295,7 +303,8 @@ void test_replace(Tap& tap) {
         tree.load();
         set_qdisc(tree.port.end(), "pfifo", fifo_options(100), {parent.leaf, 0x300000});
         for (const uint32_t above : parent.above) {
-            tap.is("replaced with packets in it: parents are empty", qdisc_stats(tree.port.end(), above).qlen, 0u);
+            tap.is("replaced with packets in it: parents are empty", qdisc_stats(tree.port.end(), above).qlen,
+                   0u);
             tap.is("in bytes too", qdisc_stats(tree.port.end(), above).backlog, 0u);
         }
         tree.load();

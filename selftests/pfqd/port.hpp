@@ -14,6 +14,7 @@
 #include <linux/pkt_sch_pfqd.h>
 #include <linux/rtnetlink.h>
 #include <netlink/attr.h>
+#include <sys/socket.h>
 
 #include <array>
 #include <cstdint>
@@ -49,7 +50,8 @@ inline QdiscOptions pfqd_options(const PfqdOptions& options) {
 
 // An attribute of the number in a buffer of attributes, or null.
 inline const nlattr* find_in(const std::vector<uint8_t>& attributes, int attr) {
-    return nla_find(reinterpret_cast<const nlattr*>(attributes.data()), static_cast<int>(attributes.size()), attr);
+    return nla_find(reinterpret_cast<const nlattr*>(attributes.data()), static_cast<int>(attributes.size()),
+                    attr);
 }
 
 struct TierStats {
@@ -73,7 +75,8 @@ inline TierStats tier_stats(const nlattr* tier) {
     stats.backlog_bytes = nl::attr_u32(nl::find_nested(tier, TCA_PFQD_TIER_BACKLOG_BYTES));
     const nlattr* sojourn = nl::find_nested(tier, TCA_PFQD_TIER_SOJOURN);
     stats.sojourn.resize(sojourn ? static_cast<size_t>(nla_len(sojourn)) / sizeof(uint64_t) : 0);
-    if (sojourn) std::memcpy(stats.sojourn.data(), nla_data(sojourn), stats.sojourn.size() * sizeof(uint64_t));
+    if (sojourn)
+        std::memcpy(stats.sojourn.data(), nla_data(sojourn), stats.sojourn.size() * sizeof(uint64_t));
     return stats;
 }
 
@@ -98,10 +101,10 @@ inline PfqdStats pfqd_stats(const End& end, uint32_t parent = TC_H_ROOT) {
 
 // --- frames -----------------------------------------------------------------
 
-inline constexpr size_t kTcpHeaders = 54;                   // bytes: Ethernet, IPv4, TCP
-inline constexpr size_t kFull = 1514 - kTcpHeaders;         // payload of a full frame at MTU 1500
-inline constexpr uint64_t kFrameNs = 123'040;               // (1514 + 24) * 8 bits at 100 Mbit/s
-inline constexpr uint64_t kWireRate = 100'000'000;          // bit/s
+inline constexpr size_t kTcpHeaders = 54;            // bytes: Ethernet, IPv4, TCP
+inline constexpr size_t kFull = 1514 - kTcpHeaders;  // payload of a full frame at MTU 1500
+inline constexpr uint64_t kFrameNs = 123'040;        // (1514 + 24) * 8 bits at 100 Mbit/s
+inline constexpr uint64_t kWireRate = 100'000'000;   // bit/s
 
 // The n-th data segment of a flow. Flows are told apart by a letter.
 inline Bytes data(char flow, uint32_t n, size_t payload = kFull) {
@@ -121,7 +124,8 @@ inline Bytes pure_ack(char flow, uint32_t n = 0) {
 
 // "A3": the fourth data segment of flow A. "a": a pure ACK of flow A. "-": others.
 inline std::string label(const Bytes& frame) {
-    if (frame.size() < kTcpHeaders || frame[12] != 8 || frame[13] != 0 || frame[23] != IPPROTO_TCP) return "-";
+    if (frame.size() < kTcpHeaders || frame[12] != 8 || frame[13] != 0 || frame[23] != IPPROTO_TCP)
+        return "-";
     const char flow = static_cast<char>((frame[34] << 8 | frame[35]) - 1000);
     const size_t ip_length = static_cast<size_t>(frame[16] << 8 | frame[17]);
     if (ip_length == 40) return std::string(1, static_cast<char>(flow + 'a' - 'A'));
@@ -130,7 +134,8 @@ inline std::string label(const Bytes& frame) {
 
 inline std::string joined(const std::vector<std::string>& labels, size_t first = 0, size_t count = SIZE_MAX) {
     std::string text;
-    for (size_t i = first; i < labels.size() && i - first < count; i++) text += (text.empty() ? "" : " ") + labels[i];
+    for (size_t i = first; i < labels.size() && i - first < count; i++)
+        text += (text.empty() ? "" : " ") + labels[i];
     return text;
 }
 
@@ -147,8 +152,8 @@ class Port {
     explicit Port(const PortOptions& options = {})
         : sender_(loaded_netns()),
           receiver_(quiet_netns()),
-          ends_(make_wire(sender_, {.rate = options.rate, .delay = 1000, .ring = 0, .mtu = options.mtu}, receiver_,
-                          {.mtu = options.mtu})),
+          ends_(make_wire(sender_, {.rate = options.rate, .delay = 1000, .ring = 0, .mtu = options.mtu},
+                          receiver_, {.mtu = options.mtu})),
           out_(ends_.first),
           in_(ends_.second) {
         set_qdisc(end(), "pfqd", pfqd_options(options.pfqd));
@@ -175,6 +180,16 @@ class Port {
         for (const Received& received : drain_frames())
             if (std::string text = label(received.frame); text != "-") labels.push_back(text);
         return labels;
+    }
+
+    // Sockets keep "the network is down" for their next call: it is taken here.
+    void set_up(bool up) {
+        end().set_up(up);
+        for (const int fd : {out_.fd(), in_.fd()}) {
+            int error = 0;
+            socklen_t size = sizeof(error);
+            check(getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size), "SO_ERROR");
+        }
     }
 
     PfqdStats stats(uint32_t parent = TC_H_ROOT) const { return pfqd_stats(end(), parent); }

@@ -52,7 +52,7 @@ struct LoadSpec {
 };
 
 struct GuestSpec {
-    std::string mode;  // run | selftest
+    std::string mode;  // run | selftest | hang | panic (the last two test the watchdog)
     uint64_t seed = 1;
     NetworkSpec network;
     LoadSpec load;

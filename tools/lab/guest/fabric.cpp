@@ -16,7 +16,7 @@
 #include <stdexcept>
 
 #include "lab/guest/mounts.hpp"
-#include "lab/guest/qdisc.hpp"
+#include "lab/common/qdisc.hpp"
 
 namespace pfqd::lab {
 

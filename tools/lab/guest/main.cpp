@@ -27,7 +27,10 @@ nlohmann::json act() {
     const auto spec = nlohmann::json::parse(read_file(std::string(kOutDir) + "/" + kSpecFile)).get<GuestSpec>();
     if (spec.mode == "run") return run_experiment(spec);
     if (spec.mode == "selftest") return run_selftests(spec);
-    throw std::runtime_error("spec.json: mode '" + spec.mode + "' is none of run, selftest");
+    // For the watchdog's own tests: a guest that hangs, and one whose kernel panics.
+    if (spec.mode == "hang") pause();
+    if (spec.mode == "panic") _exit(1);
+    throw std::runtime_error("spec.json: mode '" + spec.mode + "' is none of run, selftest, hang, panic");
 }
 
 void attach_console() {

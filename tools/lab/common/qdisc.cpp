@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
-#include "lab/guest/qdisc.hpp"
+#include "lab/common/qdisc.hpp"
 
 #include <linux/gen_stats.h>
 #include <linux/pkt_sch_pfqd.h>

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+#include "lab/host/configs.hpp"
+
+#include <gtest/gtest.h>
+
+#include "lab/host/installation.hpp"
+#include "lab/host/selftest_command.hpp"
+#include "lab/host/sweep.hpp"
+
+namespace pfqd::lab {
+namespace {
+
+std::string error_of(const std::function<void()>& action) {
+    try {
+        action();
+    } catch (const std::invalid_argument& error) {
+        return error.what();
+    }
+    return "";
+}
+
+TEST(Cells, PercentAndRate) {
+    EXPECT_DOUBLE_EQ(parse_cell("w4:50").load_gbps, 12.5);
+    EXPECT_DOUBLE_EQ(parse_cell("w2:3.2g").load_gbps, 3.2);
+    EXPECT_EQ(parse_cell("w3:80").workload, "w3");
+}
+
+TEST(Cells, NonsenseNamesTheCell) {
+    for (const char* bad : {"w4", "w6:50", "x4:50", "w4:", "w4:0", "w4:101", "w4:26g", "w4:50%", "w4:nan", "w4:1e1x", ""})
+        EXPECT_NE(error_of([&] { parse_cell(bad); }).find(bad), std::string::npos) << bad;
+}
+
+TEST(Cells, ShortMessagesRunShorter) {
+    EXPECT_EQ(default_duration_ns(parse_cell("w2:50")), 20'000'000u);
+    EXPECT_EQ(default_duration_ns(parse_cell("w5:80")), 60'000'000u);
+}
+
+TEST(Seeds, ListsAndRanges) {
+    EXPECT_EQ(parse_seeds("1-3,7"), (std::vector<uint64_t>{1, 2, 3, 7}));
+    for (const char* bad : {"", "a", "3-1", "1-", "-1", "1.5", "1-100000"})
+        EXPECT_NE(error_of([&] { parse_seeds(bad); }), "") << bad;
+}
+
+TEST(Settings, UnknownNameListsTheAccepted) {
+    EXPECT_NE(error_of([] { parse_setting("conection=idle"); }).find("connection"), std::string::npos);
+    EXPECT_NE(error_of([] { parse_setting("connection"); }), "");
+}
+
+TEST(Settings, ImpossibleValuesNameTheRange) {
+    GuestSpec spec;
+    apply_configuration("fifo", spec.network);
+    const Settings settings[] = {{{"mtu", "10"}},    {{"mtu", "1e9"}}, {{"connection", "all"}}, {{"conns", "0"}},
+                                 {{"gso", "maybe"}}, {{"ring_ns", "-1"}}, {{"loss_ppm", "0.5"}},   {{"mtu", ""}},
+                                 {{"pfqd.quantum", "3000"}}};
+    for (const Settings& one : settings)
+        EXPECT_NE(error_of([&] { apply_settings(one, spec); }).find(one.begin()->first), std::string::npos)
+            << one.begin()->first;
+}
+
+TEST(Configurations, UnknownNameListsTheAccepted) {
+    NetworkSpec network;
+    EXPECT_NE(error_of([&] { apply_configuration("homa2", network); }).find("fq_codel"), std::string::npos);
+}
+
+TEST(Configurations, PortsHaveTheSameMeasure) {
+    for (const char* name : {"fifo", "dctcp", "pfqd"}) {
+        NetworkSpec network;
+        apply_configuration(name, network);
+        EXPECT_EQ(network.port_qdisc.options.at("limit"), 1'000'000) << name;
+    }
+}
+
+TEST(Plan, ASettingThatChangesNothingIsNoVariant) {
+    SweepPlan plan;
+    plan.cells = {"w4:50"};
+    plan.configs = {"pfqd"};
+    plan.seeds = {1};
+    plan.settings = {{"connection", "idle"}, {"mtu", "1500"}};
+    const std::vector<RunSpec> runs = expand(plan, Installation::find());
+    ASSERT_EQ(runs.size(), 1u);
+    EXPECT_EQ(runs[0].name(), "w4_50-pfqd-mtu=1500-s1");
+    EXPECT_EQ(runs[0].guest.network.mtu, 1500u);
+}
+
+TEST(Tap, CountsPoints) {
+    const SelftestTotals totals = count_tap("TAP version 13\n1..3\nok 1 - a\nnot ok 2 - b\nok 3 - c # SKIP no d\n", false);
+    EXPECT_EQ(totals.passed, 1u);
+    EXPECT_EQ(totals.failed, 1u);
+    EXPECT_EQ(totals.skipped, 1u);
+}
+
+TEST(Tap, WhatIsNotThereFailed) {
+    EXPECT_EQ(count_tap("", true).failed, 1u) << "no plan";
+    EXPECT_EQ(count_tap("1..2\nok 1\n", true).failed, 1u) << "a missing point";
+    EXPECT_EQ(count_tap("1..1\nok 1\n", false).failed, 1u) << "bad exit status";
+    EXPECT_EQ(count_tap("1..0 # SKIP nothing here\n", true).skipped, 1u);
+    EXPECT_EQ(count_tap("1..0\n", true).failed, 1u) << "nothing was tested, and no reason given";
+}
+
+}  // namespace
+}  // namespace pfqd::lab
