@@ -138,13 +138,14 @@ std::string decile_script(const FigureInput& input) {
         const std::string rows = decile_rows(cell, dodge(i, input.cells.size()));
         if (rows.empty()) continue;
         const Style style = style_of(input, cell.config);
+        // The points come last: they must lie on top of their own error bars.
         std::vector<std::string> clauses = {
-            fmt::format("using 1:2 with linespoints lc rgb '{}' lw 2 pt {} ps 0.8 title '{}'", style.colour,
-                        style.point, cell.config),
             fmt::format("using 1:5 with lines lc rgb '{}' lw 1.5 dt 2 notitle", style.colour)};
         if (cell.seeds.size() > 1)
-            clauses.push_back(
-                fmt::format("using 1:2:3:4 with yerrorbars lc rgb '{}' lw 1 pt -1 notitle", style.colour));
+            clauses.push_back(fmt::format("using 1:2:3:4 with yerrorbars lc rgb '{}' lw 1 pt 0 ps 0 notitle",
+                                          style.colour));
+        clauses.push_back(fmt::format("using 1:2 with linespoints lc rgb '{}' lw 2 pt {} ps 0.8 title '{}'",
+                                      style.colour, style.point, cell.config));
         curves.add(rows, clauses);
     }
     return curves.script(kWide, "set logscale y\nset yrange [0.9:*]\nset xrange [0.5:10.5]\nset ytics " +

@@ -8,7 +8,7 @@ namespace pfqd::lab {
 inline constexpr const char* kPageStyle = R"css(
 :root { color-scheme: light; }
 body { font: 16px/1.55 system-ui, sans-serif; color: #1d232a; background: #fff; margin: 0 auto;
-       padding: 1.5rem 1.25rem 4rem; max-width: 84rem; }
+       padding: 1.5rem 1.25rem 4rem; max-width: 88rem; }
 h1 { font-size: 1.7rem; line-height: 1.25; margin: 0 0 .3rem; }
 h2 { font-size: 1.25rem; margin: 2.6rem 0 .6rem; padding-top: .6rem; border-top: 1px solid #d8dee4; }
 h3 { font-size: 1.05rem; margin: 1.8rem 0 .4rem; }
@@ -17,16 +17,18 @@ p, li, dd { max-width: 46rem; }
 nav a { margin-right: 1.1rem; }
 a { color: #0b57a4; }
 .wide { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .86rem; font-variant-numeric: tabular-nums; margin: .4rem 0 1rem; }
+table { border-collapse: collapse; font-size: .82rem; font-variant-numeric: tabular-nums; margin: .4rem 0 1rem; }
 caption { text-align: left; color: #46505a; padding: 0 0 .4rem; }
-th, td { padding: .22rem .6rem; text-align: right; vertical-align: top; }
+th, td { padding: .22rem .5rem; text-align: right; vertical-align: top; }
+td { white-space: nowrap; }
 thead th { vertical-align: bottom; border-bottom: 2px solid #8c959f; font-weight: 600; line-height: 1.25; }
 tbody tr { border-bottom: 1px solid #e6eaee; }
 tbody tr:hover { background: #f3f6f9; }
-tbody th { font-weight: 600; white-space: nowrap; }
+
 td small { color: #46505a; white-space: nowrap; }
 tr.gap > * { border-top: 2px solid #b6bfc8; }
-th.l, td.l { text-align: left; overflow-wrap: anywhere; }
+th.l, td.l { text-align: left; white-space: normal; overflow-wrap: anywhere; }
+tbody th, tbody th.l { font-weight: 600; white-space: nowrap; }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 30rem), 1fr)); gap: 1rem; }
 figure { margin: 0; padding: .6rem .4rem .4rem; border: 1px solid #d8dee4; border-radius: 6px; }
 figure:first-child { grid-column: 1 / -1; }

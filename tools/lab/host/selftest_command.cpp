@@ -61,6 +61,19 @@ std::string slurp(const fs::path& path) {
     return std::string((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
 }
 
+// The points that failed, each with what it has to say.
+std::string failures_of(const std::string& tap) {
+    std::istringstream lines(tap);
+    std::string out;
+    bool failing = false;
+    for (std::string line; std::getline(lines, line);) {
+        const bool point = line.starts_with("ok ") || line.starts_with("not ok ") || line.starts_with("1..");
+        if (point) failing = line.starts_with("not ok ");
+        if (failing || (!point && !line.starts_with("#") && !line.starts_with("TAP"))) out += line + "\n";
+    }
+    return out;
+}
+
 std::string indented(const std::string& text) {
     std::istringstream lines(text);
     std::string out;
@@ -111,7 +124,7 @@ class Runner {
         totals_.skipped += totals.skipped;
         fmt::print("{} {}: {} passed, {} failed, {} skipped ({})\n", totals.failed ? "not ok" : "ok", program.path,
                    totals.passed, totals.failed, totals.skipped, duration_text(guest.wall_s()));
-        if (totals.failed || plan_.verbose) fmt::print("{}", indented(tap));
+        if (totals.failed || plan_.verbose) fmt::print("{}", indented(plan_.verbose ? tap : failures_of(tap)));
         if (!guest.failure().empty())
             fmt::print("    {}\n{}", guest.failure(), guest.console_tail(kConsoleLines));
         std::fflush(stdout);

@@ -121,6 +121,16 @@ static int rpcload_check_socket(const struct socket *sock, const char *cc)
 	return 0;
 }
 
+/* Whether these are the two ends of one connection. */
+static bool rpcload_is_pair(const struct socket *tx, const struct socket *rx)
+{
+	const struct inet_sock *a = inet_sk(tx->sk), *b = inet_sk(rx->sk);
+
+	return tx->sk->sk_family == AF_INET && rx->sk->sk_family == AF_INET &&
+	       a->inet_saddr == b->inet_daddr && a->inet_sport == b->inet_dport &&
+	       a->inet_daddr == b->inet_saddr && a->inet_dport == b->inet_sport;
+}
+
 static struct rpcload_pair *rpcload_get_pair(struct rpcload *load, u32 src, u32 dst)
 {
 	struct rpcload_pair **slot = &load->pairs[src * load->hosts + dst];
@@ -155,6 +165,8 @@ static int rpcload_take(struct rpcload *load, struct rpcload_stream *stream,
 	      rpcload_check_socket(stream->rx, cc);
 	if (err)
 		return err;
+	if (!rpcload_is_pair(stream->tx, stream->rx))
+		return -EINVAL;
 
 	spin_lock_init(&stream->lock);
 	stream->load = load;
