@@ -43,8 +43,7 @@ struct Port {
         options.dsfield = dsfield;
         options.payload = kPayload;
         const Bytes frame = make_frame(options);
-        // Not sender.send(): a packet socket learns of a drop by ENOBUFS, and throwing
-        // 68 exceptions takes time, also virtual.
+        // Not sender.send(), which throws: a packet socket learns of a drop by ENOBUFS.
         for (size_t i = 0; i < count; i++)
             if (::send(sender.fd(), frame.data(), frame.size(), 0) < 0 && errno != ENOBUFS) pfqd::throw_errno("send");
     }
@@ -105,11 +104,13 @@ void test_not_ect(Tap& tap) {
 void test_limit(Tap& tap, const pfqd::lab::QdiscSpec& spec, const std::string& name) {
     tap.section(name);
     Port port(spec);
-    constexpr size_t kSent = 400;
-    port.send(kSent, kEct);
-    const size_t arrived = marks(port).size();
-    tap.is("1 MB of packets and the frame in the ring arrive", arrived, kLimit / kFrame + 1);
-    tap.is("the others are counted as dropped", port.counters().drops, kSent - arrived);
+    constexpr size_t kHeld = kLimit / kFrame + 1;
+    port.send(kHeld, kEct);
+    tap.is("1 MB of packets is held, and a frame in the ring", port.counters().drops, 0u);
+    tap.is("the queue is as long as the limit allows", qdisc_stats(port.ends.first).backlog, (kHeld - 1) * kFrame);
+    port.send(1, kEct);
+    tap.is("one more is one drop", port.counters().drops, 1u);
+    tap.is("the others arrive", marks(port).size(), kHeld);
 }
 
 void test_limits(Tap& tap) {
