@@ -9,6 +9,8 @@
 
 #include "lab/host/plot_figures.hpp"
 
+using nlohmann::json;
+
 namespace pfqd::lab {
 
 namespace {
@@ -70,6 +72,20 @@ const CellSummary* find_config(const Group& group, const std::string& config) {
     return nullptr;
 }
 
+// Configurations that a reader expects in this group. A setting such as "pfqd.quantum"
+// means something to configurations with that queueing discipline only, so whoever ran
+// with it is all there is.
+std::vector<std::string> expected_configs(const Group& group, const std::vector<std::string>& all) {
+    std::vector<std::string> expected;
+    const json& variant = group.cells.front().variant;
+    const bool particular =
+        std::any_of(variant.items().begin(), variant.items().end(),
+                    [](const auto& setting) { return setting.key().find('.') != std::string::npos; });
+    for (const std::string& config : all)
+        if (!particular || find_config(group, config)) expected.push_back(config);
+    return expected;
+}
+
 std::string title_of(const Group& group) {
     return group.variant.empty() ? group.cell : group.cell + " (" + group.variant + ")";
 }
@@ -105,7 +121,7 @@ Table main_table(std::span<const Group> groups, bool ranges) {
     Table table(columns);
     for (const Group& one : groups) {
         table.separate();
-        for (const std::string& config : configs) {
+        for (const std::string& config : expected_configs(one, configs)) {
             std::vector<std::string> row = {one.cell};
             if (variants) row.push_back(one.variant.empty() ? "default" : one.variant);
             row.push_back(config);
@@ -145,10 +161,11 @@ Table decile_table(const Group& group) {
 
 std::vector<std::string> gaps(std::span<const Group> groups) {
     std::vector<std::string> found;
+    const std::vector<std::string> configs = configs_of(groups);
     for (const Group& one : groups) {
         std::set<uint64_t> seeds;
         for (const CellSummary& cell : one.cells) seeds.insert(cell.seeds.begin(), cell.seeds.end());
-        for (const std::string& config : configs_of(groups)) {
+        for (const std::string& config : expected_configs(one, configs)) {
             const CellSummary* cell = find_config(one, config);
             if (!cell) {
                 found.push_back(fmt::format("{}: {} has not run", title_of(one), config));

@@ -135,6 +135,19 @@ TEST_F(ReportPage, TerminalTableIsAligned) {
     EXPECT_EQ(rows, 14u);
 }
 
+// "pfqd.control" means nothing to a FIFO: that it did not run with it is no gap.
+TEST(Report, MissesNoConfigurationThatASettingDoesNotConcern) {
+    const auto log = synthetic_log(shipped_workload("w4"), 500, 1, 1);
+    const json particular = {{"pfqd.control", "256"}}, general = {{"mtu", "1500"}};
+    const Runs runs = {run_from_json(run_json("w4:50", "fifo", 1, log), "run"),
+                       run_from_json(run_json("w4:50", "pfqd", 1, log), "run"),
+                       run_from_json(run_json("w4:50", "pfqd", 1, log, general), "run"),
+                       run_from_json(run_json("w4:50", "pfqd", 1, log, particular), "run")};
+    const auto groups = group(summarise(runs));
+    EXPECT_EQ(gaps(groups), std::vector<std::string>{"w4:50 (mtu=1500): fifo has not run"});
+    EXPECT_EQ(occurrences(main_table(groups, false).text(), "not run"), 1u);
+}
+
 TEST(Report, EscapesWhatRunsSay) {
     const TempDir dir;
     json run = run_json("w4:50", "pfqd", 1, synthetic_log(shipped_workload("w4"), 500, 1, 1));
