@@ -45,7 +45,8 @@ struct Port {
         const Bytes frame = make_frame(options);
         // Not sender.send(), which throws: a packet socket learns of a drop by ENOBUFS.
         for (size_t i = 0; i < count; i++)
-            if (::send(sender.fd(), frame.data(), frame.size(), 0) < 0 && errno != ENOBUFS) pfqd::throw_errno("send");
+            if (::send(sender.fd(), frame.data(), frame.size(), 0) < 0 && errno != ENOBUFS)
+                pfqd::throw_errno("send");
     }
 
     pfqd::lab::QdiscCounters counters() {
@@ -63,7 +64,9 @@ std::vector<bool> marks(Port& port) {
     return result;
 }
 
-pfqd::lab::QdiscSpec dctcp_port() { return {"red_step", {{"limit", kLimit}, {"threshold", kThreshold}}}; }
+pfqd::lab::QdiscSpec dctcp_port() {
+    return {"red_step", {{"limit", kLimit}, {"threshold", kThreshold}}};
+}
 
 // Frame 0 goes straight to the ring; frame i finds i - 1 frames queued.
 void test_step(Tap& tap) {
@@ -107,7 +110,8 @@ void test_limit(Tap& tap, const pfqd::lab::QdiscSpec& spec, const std::string& n
     constexpr size_t kHeld = kLimit / kFrame + 1;
     port.send(kHeld, kEct);
     tap.is("1 MB of packets is held, and a frame in the ring", port.counters().drops, 0u);
-    tap.is("the queue is as long as the limit allows", qdisc_stats(port.ends.first).backlog, (kHeld - 1) * kFrame);
+    tap.is("the queue is as long as the limit allows", qdisc_stats(port.ends.first).backlog,
+           (kHeld - 1) * kFrame);
     port.send(1, kEct);
     tap.is("one more is one drop", port.counters().drops, 1u);
     tap.is("the others arrive", marks(port).size(), kHeld);
@@ -124,5 +128,6 @@ void test_limits(Tap& tap) {
 
 int main() {
     load_module("wire");
-    return run_tests({{"step", test_step}, {"forgets", test_forgets}, {"not ECT", test_not_ect}, {"limit", test_limits}});
+    return run_tests(
+        {{"step", test_step}, {"forgets", test_forgets}, {"not ECT", test_not_ect}, {"limit", test_limits}});
 }

@@ -44,7 +44,8 @@ struct Bench {
         ends.first.add_address("10.0.0.1");
         ends.second.add_address("10.0.0.2");
         for (uint16_t n = 0; n < connections; n++) {
-            sockets.push_back(tcp_connection(ends.first, ends.second, "10.0.0.2", static_cast<uint16_t>(5001 + n)));
+            sockets.push_back(
+                tcp_connection(ends.first, ends.second, "10.0.0.2", static_cast<uint16_t>(5001 + n)));
             conns.push_back({sockets.back().first.get(), sockets.back().second.get(), 0, 1});
         }
         sleep_ns(100'000'000);  // delayed ACKs of the handshakes
@@ -82,7 +83,9 @@ struct Bench {
     }
 };
 
-rpcload_message message(uint64_t at, uint32_t bytes, uint32_t pick = 0) { return {at, bytes, pick, 0, 1, 0}; }
+rpcload_message message(uint64_t at, uint32_t bytes, uint32_t pick = 0) {
+    return {at, bytes, pick, 0, 1, 0};
+}
 
 void test_times(Tap& tap) {
     Bench bench(1);
@@ -103,8 +106,8 @@ void test_times(Tap& tap) {
     for (size_t i = 0; i < log.size(); i++) {
         const double want = static_cast<double>(ideal.picoseconds(sizes[i])) / 1000;
         const double got = static_cast<double>(log[i].done_ns - log[i].at_ns);
-        tap.between(fmt::format("{} B arrive in the ideal time and at most 25 ns more", sizes[i]), got, want - 0.001,
-                    want + 25);
+        tap.between(fmt::format("{} B arrive in the ideal time and at most 25 ns more", sizes[i]), got,
+                    want - 0.001, want + 25);
     }
     tap.is("the log ends", bench.log().size(), 0u);
 }
@@ -114,8 +117,8 @@ void test_choice(Tap& tap) {
     Bench idle(4);
     idle.add(idle.setup());
     // Four at once need four connections whatever they pick; the fifth the emptiest.
-    idle.schedule({message(0, 500'000, 0), message(0, 400'000, 0), message(0, 300'000, 0), message(0, 20'000, 0),
-                   message(0, 100, kMax)});
+    idle.schedule({message(0, 500'000, 0), message(0, 400'000, 0), message(0, 300'000, 0),
+                   message(0, 20'000, 0), message(0, 100, kMax)});
     idle.run();
     const std::vector<rpcload_record> log = idle.log();
     std::set<uint16_t> used;
@@ -192,7 +195,8 @@ void test_close(Tap& tap) {
     for (int i = 0; i < 20; i++) {
         Bench bench(3);
         bench.add(bench.setup());
-        bench.schedule({message(0, 900'000), message(0, 900'000), message(20'000, 50), message(900'000'000, 50)});
+        bench.schedule(
+            {message(0, 900'000), message(0, 900'000), message(20'000, 50), message(900'000'000, 50)});
         bench.run(static_cast<uint64_t>(i) * 25'000);
     }
     tap.ok(true, "closed in the middle, 20 times (the kernel's log decides)");

@@ -66,6 +66,21 @@ void test_bytes_not_packets(Tap& tap) {
     tap.is("and the other nothing", stats.tier[PFQD_TIER_HIGH].packets, 1u + 4 + 23);
 }
 
+// Two flows of one size class (5,632 to 6,143 B): still the fatter one.
+void test_same_class(Tap& tap) {
+    for (const bool fat_first : {true, false}) {
+        Port port({.pfqd = {.limit = 11'000}});
+        port.hold();
+        if (fat_first) port.queue_data('A', 0, 4);  // 6056 B
+        port.queue_data('B', 0, 23, 200);           // 23 * 254 = 5842 B
+        if (!fat_first) port.queue_data('A', 0, 4);
+        tap.is("one packet of the fatter is enough", port.stats().drops_limit, 1u);
+        const std::vector<std::string> out = port.drain();
+        tap.is("it was its oldest", std::count(out.begin(), out.end(), "A0"), 0L);
+        tap.is("the other lost nothing", out.size(), 3u + 23);
+    }
+}
+
 void test_two_packets(Tap& tap) {
     Port port({.pfqd = {.limit = 1, .memlimit = 1}});
     port.hold();
@@ -173,6 +188,7 @@ int main() {
                       {"own flow loses", test_own_flow_loses},
                       {"equal shares", test_equal_shares},
                       {"bytes, not packets", test_bytes_not_packets},
+                      {"same class", test_same_class},
                       {"two packets", test_two_packets},
                       {"memlimit", test_memlimit},
                       {"change trims", test_change_trims},

@@ -23,15 +23,16 @@ constexpr size_t kMessageBytes = 32 * 1024;
 std::string extack_text(const nlmsghdr& header, const nlmsgerr& error) {
     if (!(header.nlmsg_flags & NLM_F_ACK_TLVS)) return {};
     size_t skip = sizeof(error);
-    if (!(header.nlmsg_flags & NLM_F_CAPPED) && error.error)
-        skip += error.msg.nlmsg_len - sizeof(nlmsghdr);
+    if (!(header.nlmsg_flags & NLM_F_CAPPED) && error.error) skip += error.msg.nlmsg_len - sizeof(nlmsghdr);
     const nlattr* text = find_attr(header, skip, NLMSGERR_ATTR_MSG);
     return text ? attr_string(text) : std::string();
 }
 
 }  // namespace
 
-void Message::Free::operator()(nl_msg* msg) const { nlmsg_free(msg); }
+void Message::Free::operator()(nl_msg* msg) const {
+    nlmsg_free(msg);
+}
 
 Message::Message(uint16_t type, uint16_t flags) : msg_(nlmsg_alloc_size(kMessageBytes)) {
     if (!msg_) throw std::bad_alloc();
@@ -54,9 +55,13 @@ Message::Nest::Nest(Message& message, int attr)
     if (!start_) throw std::length_error("netlink message larger than 32 KiB");
 }
 
-Message::Nest::~Nest() { nla_nest_end(message_.get(), start_); }
+Message::Nest::~Nest() {
+    nla_nest_end(message_.get(), start_);
+}
 
-void Socket::Free::operator()(nl_sock* sock) const { nl_socket_free(sock); }
+void Socket::Free::operator()(nl_sock* sock) const {
+    nl_socket_free(sock);
+}
 
 Socket::Socket() : sock_(nl_socket_alloc()) {
     if (!sock_) throw std::bad_alloc();
@@ -136,8 +141,12 @@ T attr_value(const nlattr* attr) {
 
 }  // namespace
 
-uint32_t attr_u32(const nlattr* attr) { return attr_value<uint32_t>(attr); }
-uint64_t attr_u64(const nlattr* attr) { return attr_value<uint64_t>(attr); }
+uint32_t attr_u32(const nlattr* attr) {
+    return attr_value<uint32_t>(attr);
+}
+uint64_t attr_u64(const nlattr* attr) {
+    return attr_value<uint64_t>(attr);
+}
 
 std::string attr_string(const nlattr* attr) {
     if (!attr) throw NetlinkError(EPROTO, "netlink attribute missing");

@@ -18,6 +18,8 @@ Netns Netns::create() {
     return made;
 }
 
-void Netns::enter() const { check(setns(fd(), CLONE_NEWNET), "enter network namespace"); }
+void Netns::enter() const {
+    check(setns(fd(), CLONE_NEWNET), "enter network namespace");
+}
 
 }  // namespace pfqd::nl

@@ -48,7 +48,8 @@ void put_red_step(nl::Message& message, const nlohmann::json& options) {
 
 void put_fq_codel(nl::Message& message, const nlohmann::json& options) {
     auto nest = message.nest(TCA_OPTIONS | NLA_F_NESTED);
-    if (options.contains("memlimit")) message.put_u32(TCA_FQ_CODEL_MEMORY_LIMIT, options["memlimit"].get<uint32_t>());
+    if (options.contains("memlimit"))
+        message.put_u32(TCA_FQ_CODEL_MEMORY_LIMIT, options["memlimit"].get<uint32_t>());
 }
 
 void put_pfqd(nl::Message& message, const nlohmann::json& options) {

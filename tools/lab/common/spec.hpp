@@ -41,10 +41,10 @@ struct NetworkSpec {
 };
 
 struct LoadSpec {
-    uint32_t conns_per_pair = 32;      // paper 3.5
-    std::string connection = "idle";   // idle | random
-    uint32_t chunk = 0;                // bytes per send call, 0 = whole message
-    uint64_t load_bps = 0;             // payload bits per second and host
+    uint32_t conns_per_pair = 32;     // paper 3.5
+    std::string connection = "idle";  // idle | random
+    uint32_t chunk = 0;               // bytes per send call, 0 = whole message
+    uint64_t load_bps = 0;            // payload bits per second and host
     uint64_t duration_ns = 60'000'000;
     uint64_t drain_ns = 300'000'000;
     // The workload's points: size in bytes, cumulative fraction.
@@ -62,8 +62,8 @@ struct GuestSpec {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(QdiscSpec, kind, options)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NetworkSpec, hosts, rate_bps, delay_ns, mtu, ring_ns, moderation,
-                                   moderation_ns, lateness_ns, loss_ppm, gso, timestamps, cc, ecn,
-                                   host_qdisc, port_qdisc)
+                                   moderation_ns, lateness_ns, loss_ppm, gso, timestamps, cc, ecn, host_qdisc,
+                                   port_qdisc)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LoadSpec, conns_per_pair, connection, chunk, load_bps, duration_ns,
                                    drain_ns, sizes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GuestSpec, mode, seed, network, load, programs)

@@ -53,7 +53,8 @@ void accept_all(const Fabric& fabric, const Fd& server, uint16_t dst, uint32_t p
     for (uint32_t n = 0; n < (hosts - 1) * per_pair; n++) {
         sockaddr_in peer{};
         socklen_t size = sizeof(peer);
-        Fd fd(check(accept4(server.get(), reinterpret_cast<sockaddr*>(&peer), &size, SOCK_CLOEXEC), "accept"));
+        Fd fd(
+            check(accept4(server.get(), reinterpret_cast<sockaddr*>(&peer), &size, SOCK_CLOEXEC), "accept"));
         const uint32_t src = fabric.host_of(ntohl(peer.sin_addr.s_addr));
         const uint32_t index = ntohs(peer.sin_port) - kFirstClientPort - dst * per_pair;
         Connection& connection = connections.at((src * hosts + dst) * per_pair + index);
@@ -82,8 +83,10 @@ std::vector<Connection> open_connections(const Fabric& fabric, uint32_t per_pair
             if (src == dst) continue;
             const sockaddr_in to = address(fabric.hosts()[dst].ip, kServerPort);
             for (uint32_t n = 0; n < per_pair; n++) {
-                Fd fd = bound_socket(static_cast<uint16_t>(kFirstClientPort + dst * per_pair + n), SOCK_NONBLOCK);
-                if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof(to)) < 0 && errno != EINPROGRESS)
+                Fd fd =
+                    bound_socket(static_cast<uint16_t>(kFirstClientPort + dst * per_pair + n), SOCK_NONBLOCK);
+                if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof(to)) < 0 &&
+                    errno != EINPROGRESS)
                     throw_errno("connect");
                 all[(src * hosts + dst) * per_pair + n] = Connection{std::move(fd), Fd(), src, dst};
             }

@@ -43,7 +43,8 @@ Counters read_counters(const Fabric& fabric) {
 }
 
 Counters Counters::operator-(const Counters& before) const {
-    return {host - before.host, tor - before.tor, retransmits - before.retransmits, timeouts - before.timeouts};
+    return {host - before.host, tor - before.tor, retransmits - before.retransmits,
+            timeouts - before.timeouts};
 }
 
 int64_t Counters::unaccounted_frames() const {

@@ -50,10 +50,12 @@ void hand_over(const Fd& device, const GuestSpec& spec, const std::vector<Connec
 }
 
 uint64_t write_schedule(const Fd& device, const GuestSpec& spec) {
-    return generate_schedule(spec.load, spec.network.hosts, spec.seed, [&](std::span<const rpcload_message> batch) {
-        if (write(device.get(), batch.data(), batch.size_bytes()) != static_cast<ssize_t>(batch.size_bytes()))
-            throw_errno("write the schedule to rpcload");
-    });
+    return generate_schedule(spec.load, spec.network.hosts, spec.seed,
+                             [&](std::span<const rpcload_message> batch) {
+                                 if (write(device.get(), batch.data(), batch.size_bytes()) !=
+                                     static_cast<ssize_t>(batch.size_bytes()))
+                                     throw_errno("write the schedule to rpcload");
+                             });
 }
 
 void progress(uint64_t done_ns, uint64_t total_ns) {
@@ -91,15 +93,17 @@ Counters count_quiet(const Fabric& fabric, const Counters& before, bool all_done
         const Counters counted = read_counters(fabric) - before;
         if (!all_done || counted.unaccounted_frames() == 0) return counted;
         if (look == kLooks)
-            throw std::runtime_error("the switch took in " + std::to_string(counted.tor.rx_frames) + " frames, sent " +
-                                     std::to_string(counted.tor.tx_frames) + " and counted " +
-                                     std::to_string(counted.tor.qdisc_drops) + " as dropped: a qdisc miscounts");
+            throw std::runtime_error("the switch took in " + std::to_string(counted.tor.rx_frames) +
+                                     " frames, sent " + std::to_string(counted.tor.tx_frames) +
+                                     " and counted " + std::to_string(counted.tor.qdisc_drops) +
+                                     " as dropped: a qdisc miscounts");
     }
 }
 
 void write_log(const Fd& device) {
-    Fd out(check(open((std::string(kOutDir) + "/" + kLogFile).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644),
-                 "create the log"));
+    Fd out(check(
+        open((std::string(kOutDir) + "/" + kLogFile).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644),
+        "create the log"));
     std::vector<rpcload_record> buffer(4096);
     for (;;) {
         ssize_t size = read(device.get(), buffer.data(), buffer.size() * sizeof(rpcload_record));
@@ -123,7 +127,8 @@ nlohmann::json run_experiment(const GuestSpec& spec) {
     Fd device(check(open("/dev/rpcload", O_RDWR | O_CLOEXEC), "open /dev/rpcload"));
     hand_over(device, spec, connections);
     const uint64_t messages = write_schedule(device, spec);
-    if (messages == 0) throw std::runtime_error("the duration is too short for a single message at this load");
+    if (messages == 0)
+        throw std::runtime_error("the duration is too short for a single message at this load");
     settle();
     const Counters before = read_counters(fabric);
     std::printf("%s\n", kReadyLine);

@@ -15,8 +15,8 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "lab/guest/mounts.hpp"
 #include "lab/common/qdisc.hpp"
+#include "lab/guest/mounts.hpp"
 
 namespace pfqd::lab {
 
@@ -36,7 +36,9 @@ ifinfomsg link_header(int index, bool up) {
     return header;
 }
 
-void set_sysctl(const std::string& name, const std::string& value) { write_file("/proc/sys/net/" + name, value); }
+void set_sysctl(const std::string& name, const std::string& value) {
+    write_file("/proc/sys/net/" + name, value);
+}
 
 // What must be set before the namespace's links come up or sockets are made.
 void prepare_namespace() {
@@ -138,8 +140,8 @@ void add_wires(nl::Socket& socket, SideCounters& sum) {
         sum.data_packets += nl::attr_u64(nl::find_nested(stats, LAB_WIRE_STAT_TX_DATA));
         sum.tx_frames += nl::attr_u64(nl::find_nested(stats, LAB_WIRE_STAT_TX_FRAMES));
         sum.rx_frames += nl::attr_u64(nl::find_nested(stats, LAB_WIRE_STAT_RX_FRAMES));
-        for (int drop : {LAB_WIRE_STAT_LOST, LAB_WIRE_STAT_PEER_DOWN, LAB_WIRE_STAT_REFUSED, LAB_WIRE_STAT_PURGED,
-                         LAB_WIRE_STAT_OVERSIZE, LAB_WIRE_STAT_NO_MEMORY})
+        for (int drop : {LAB_WIRE_STAT_LOST, LAB_WIRE_STAT_PEER_DOWN, LAB_WIRE_STAT_REFUSED,
+                         LAB_WIRE_STAT_PURGED, LAB_WIRE_STAT_OVERSIZE, LAB_WIRE_STAT_NO_MEMORY})
             sum.wire_drops += nl::attr_u64(nl::find_nested(stats, drop));
     });
 }
@@ -243,6 +245,8 @@ SideCounters Fabric::host_counters() const {
     return sum;
 }
 
-SideCounters Fabric::tor_counters() const { return side_counters(tor_); }
+SideCounters Fabric::tor_counters() const {
+    return side_counters(tor_);
+}
 
 }  // namespace pfqd::lab

@@ -24,7 +24,8 @@ namespace {
 using namespace pfqd::lab;
 
 nlohmann::json act() {
-    const auto spec = nlohmann::json::parse(read_file(std::string(kOutDir) + "/" + kSpecFile)).get<GuestSpec>();
+    const auto spec =
+        nlohmann::json::parse(read_file(std::string(kOutDir) + "/" + kSpecFile)).get<GuestSpec>();
     if (spec.mode == "run") return run_experiment(spec);
     if (spec.mode == "selftest") return run_selftests(spec);
     // For the watchdog's own tests: a guest that hangs, and one whose kernel panics.

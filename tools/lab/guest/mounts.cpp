@@ -16,7 +16,8 @@ namespace pfqd::lab {
 
 namespace {
 
-void mount_at(const char* type, const std::string& where, unsigned long flags = 0, const char* data = nullptr) {
+void mount_at(const char* type, const std::string& where, unsigned long flags = 0,
+              const char* data = nullptr) {
     check(mount("none", where.c_str(), type, flags, data), "mount " + std::string(type) + " on " + where);
 }
 
@@ -24,7 +25,9 @@ void make_dir(const std::string& path) {
     if (mkdir(path.c_str(), 0755) < 0 && errno != EEXIST) throw_errno("mkdir " + path);
 }
 
-std::string host_dir(int fd) { return "/proc/self/fd/" + std::to_string(fd) + "/."; }
+std::string host_dir(int fd) {
+    return "/proc/self/fd/" + std::to_string(fd) + "/.";
+}
 
 }  // namespace
 
@@ -36,8 +39,8 @@ void mount_everything() {
     mount_at("proc", "/root/proc");
     mount_at("sysfs", "/root/sys");
     mount_at("devtmpfs", "/root/dev");
-    for (const char* dir : {"/root/run/lab", "/root/run/lab/out", "/root/run/lab/src", "/root/run/lab/modules",
-                            "/root/run/netns"})
+    for (const char* dir : {"/root/run/lab", "/root/run/lab/out", "/root/run/lab/src",
+                            "/root/run/lab/modules", "/root/run/netns"})
         make_dir(dir);
     mount_at("hostfs", "/root/run/lab/out", 0, "/proc/self/cwd/.");
     mount_at("hostfs", "/root/run/lab/src", MS_RDONLY, host_dir(kSrcFd).c_str());
@@ -52,8 +55,8 @@ void write_file(const std::string& path, const std::string& text) {
     Fd fd(check(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644), "open " + path));
     size_t done = 0;
     while (done < text.size())
-        done += static_cast<size_t>(
-            check(static_cast<int>(write(fd.get(), text.data() + done, text.size() - done)), "write " + path));
+        done += static_cast<size_t>(check(
+            static_cast<int>(write(fd.get(), text.data() + done, text.size() - done)), "write " + path));
 }
 
 std::string read_file(const std::string& path) {

@@ -26,8 +26,8 @@ int run_program(const std::string& program, size_t number) {
     if (pid == 0) {
         // A network namespace of its own: no test sees another's devices.
         if (dup2(fd.get(), 1) < 0 || dup2(fd.get(), 2) < 0 || unshare(CLONE_NEWNET) < 0) _exit(126);
-        const std::array<const char*, 5> env = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/tmp", "LC_ALL=C.UTF-8",
-                                                "TERM=dumb", nullptr};
+        const std::array<const char*, 5> env = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/tmp",
+                                                "LC_ALL=C.UTF-8", "TERM=dumb", nullptr};
         const std::array<const char*, 2> argv = {path.c_str(), nullptr};
         execve(path.c_str(), const_cast<char**>(argv.data()), const_cast<char**>(env.data()));
         std::perror(path.c_str());

@@ -22,7 +22,9 @@ constexpr uint64_t kPortMemory = 4'000'000;
 // Where DCTCP marks at 25 Gbit/s (HomaModule's switch set-up; the paper does not say).
 constexpr uint64_t kDctcpThreshold = 70'000;
 
-[[noreturn]] void fail(const std::string& text) { throw std::invalid_argument(text); }
+[[noreturn]] void fail(const std::string& text) {
+    throw std::invalid_argument(text);
+}
 
 double number(const std::string& name, const std::string& text, double low, double high) {
     size_t used = 0;
@@ -48,7 +50,9 @@ std::string word(const std::string& name, const std::string& text, const std::ve
     fail(fmt::format("{}: '{}' is none of {}", name, text, fmt::join(accepted, ", ")));
 }
 
-bool on_off(const std::string& name, const std::string& text) { return word(name, text, {"on", "off"}) == "on"; }
+bool on_off(const std::string& name, const std::string& text) {
+    return word(name, text, {"on", "off"}) == "on";
+}
 
 struct Setting {
     std::string name;
@@ -59,7 +63,8 @@ struct Setting {
 // A pfqd option, set wherever the configuration runs pfqd.
 Setting pfqd_option(const std::string& option, uint64_t low, uint64_t high, const std::string& help) {
     const std::string name = "pfqd." + option;
-    return {name, fmt::format("{} ({} .. {})", help, low, high), [=](GuestSpec& spec, const std::string& text) {
+    return {name, fmt::format("{} ({} .. {})", help, low, high),
+            [=](GuestSpec& spec, const std::string& text) {
                 const uint64_t value = whole(name, text, low, high);
                 bool used = false;
                 for (QdiscSpec* qdisc : {&spec.network.host_qdisc, &spec.network.port_qdisc})
@@ -71,7 +76,8 @@ Setting pfqd_option(const std::string& option, uint64_t low, uint64_t high, cons
 template <class T>
 Setting number_setting(const std::string& name, const std::string& help, uint64_t low, uint64_t high,
                        std::function<T&(GuestSpec&)> field) {
-    return {name, fmt::format("{} ({} .. {})", help, low, high), [=](GuestSpec& spec, const std::string& text) {
+    return {name, fmt::format("{} ({} .. {})", help, low, high),
+            [=](GuestSpec& spec, const std::string& text) {
                 field(spec) = static_cast<T>(whole(name, text, low, high));
             }};
 }
@@ -79,7 +85,9 @@ Setting number_setting(const std::string& name, const std::string& help, uint64_
 const std::vector<Setting>& settings_table() {
     static const std::vector<Setting> table = {
         {"connection", "how a message picks a connection: idle, random",
-         [](GuestSpec& s, const std::string& v) { s.load.connection = word("connection", v, {"idle", "random"}); }},
+         [](GuestSpec& s, const std::string& v) {
+             s.load.connection = word("connection", v, {"idle", "random"});
+         }},
         number_setting<uint32_t>("conns", "connections per ordered host pair", 1, 64,
                                  [](GuestSpec& s) -> uint32_t& { return s.load.conns_per_pair; }),
         number_setting<uint32_t>("chunk", "bytes per send call, 0 = the whole message", 0, 64'000'000,
@@ -107,7 +115,9 @@ const std::vector<Setting>& settings_table() {
         {"timestamps", "TCP timestamps: on, off",
          [](GuestSpec& s, const std::string& v) { s.network.timestamps = on_off("timestamps", v); }},
         {"cc", "congestion control: cubic, dctcp, bbr, reno",
-         [](GuestSpec& s, const std::string& v) { s.network.cc = word("cc", v, {"cubic", "dctcp", "bbr", "reno"}); }},
+         [](GuestSpec& s, const std::string& v) {
+             s.network.cc = word("cc", v, {"cubic", "dctcp", "bbr", "reno"});
+         }},
         number_setting<uint32_t>("ecn", "net.ipv4.tcp_ecn", 0, 2,
                                  [](GuestSpec& s) -> uint32_t& { return s.network.ecn; }),
         {"port_limit", "byte limit of switch ports (6000 .. 100000000)",
@@ -137,7 +147,8 @@ Cell parse_cell(const std::string& text) {
     const std::string workload = text.substr(0, colon);
     if (colon == std::string::npos || workload.size() != 2 || workload[0] != 'w' || workload[1] < '1' ||
         workload[1] > '5')
-        fail(fmt::format("cell '{}': expected w1..w5, a colon and a load, for example w4:50 or w2:3.2g", text));
+        fail(fmt::format("cell '{}': expected w1..w5, a colon and a load, for example w4:50 or w2:3.2g",
+                         text));
     std::string load = text.substr(colon + 1);
     const bool absolute = load.ends_with('g');
     if (absolute) load.pop_back();
@@ -205,7 +216,8 @@ void apply_settings(const Settings& settings, GuestSpec& spec) {
 
 std::string settings_help() {
     std::string text;
-    for (const Setting& setting : settings_table()) text += fmt::format("  {:<16} {}\n", setting.name, setting.help);
+    for (const Setting& setting : settings_table())
+        text += fmt::format("  {:<16} {}\n", setting.name, setting.help);
     return text;
 }
 

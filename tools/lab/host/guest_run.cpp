@@ -23,12 +23,24 @@ namespace pfqd::lab {
 namespace {
 
 // What a kernel's log says when something is wrong; nothing else says these.
-constexpr std::array kSplats = {"WARNING:",        "BUG:",          "KASAN:",   "UBSAN:",
-                                "possible recursive locking", "possible circular locking",
-                                "possible irq lock inversion", "inconsistent lock state",
-                                "suspicious RCU usage", "INFO: task", "Oops", "Kernel panic",
-                                "list_add corruption", "list_del corruption", "refcount_t:",
-                                "Kernel mode fault", "held lock freed", "invalid context"};
+constexpr std::array kSplats = {"WARNING:",
+                                "BUG:",
+                                "KASAN:",
+                                "UBSAN:",
+                                "possible recursive locking",
+                                "possible circular locking",
+                                "possible irq lock inversion",
+                                "inconsistent lock state",
+                                "suspicious RCU usage",
+                                "INFO: task",
+                                "Oops",
+                                "Kernel panic",
+                                "list_add corruption",
+                                "list_del corruption",
+                                "refcount_t:",
+                                "Kernel mode fault",
+                                "held lock freed",
+                                "invalid context"};
 
 bool is_splat(const std::string& line) {
     if (line.starts_with("lab: ")) return false;
@@ -44,7 +56,9 @@ void write_text(const fs::path& path, const std::string& text) {
     if (!file) throw std::runtime_error("cannot write " + path.string() + " (is the disk full?)");
 }
 
-double seconds(const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6; }
+double seconds(const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+}
 
 // The child's part between fork and exec: async-signal-safe calls only.
 [[noreturn]] void become_guest(const char* binary, const char* dir, int console, int src, int modules,
@@ -98,7 +112,8 @@ void GuestRun::prepare(const Installation& installation, const GuestSpec& spec) 
 }
 
 void GuestRun::start(const Installation& installation, const Kernel& kernel, uint64_t seed) {
-    const Fd console(check(open((dir() / kConsoleFile).c_str(), O_WRONLY | O_APPEND | O_CLOEXEC), "open the console"));
+    const Fd console(
+        check(open((dir() / kConsoleFile).c_str(), O_WRONLY | O_APPEND | O_CLOEXEC), "open the console"));
     const Fd src(check(open(installation.source().c_str(), O_PATH | O_CLOEXEC), "open the checkout"));
     const Fd modules(check(open(kernel.modules.c_str(), O_PATH | O_CLOEXEC), "open the modules"));
 
@@ -106,7 +121,8 @@ void GuestRun::start(const Installation& installation, const Kernel& kernel, uin
     // for every run of one memory size.
     const std::string memory = "mem=" + std::to_string(options_.memory_mb) + "M";
     std::array<const char*, 16> argv = {
-        "linux", memory.c_str(), "root=none", "rootfstype=hostfs", "rootflags=/proc/self/cwd/.", "ro", "init=/init",
+        "linux", memory.c_str(), "root=none", "rootfstype=hostfs", "rootflags=/proc/self/cwd/.", "ro",
+        "init=/init",
         // The clock starts at a fixed second, in ns: it enters initial sequence numbers.
         "time-travel=inf-cpu", "time-travel-start=1700000000000000000",
         // Random numbers are there from the start; waiting for them would never
@@ -149,7 +165,8 @@ void GuestRun::read_console() {
             ready_ = true;
             setup_s_ = elapsed();
         }
-        if (line.starts_with(kProgressLine)) permille_ = std::atoi(line.c_str() + std::string(kProgressLine).size());
+        if (line.starts_with(kProgressLine))
+            permille_ = std::atoi(line.c_str() + std::string(kProgressLine).size());
         if (is_splat(line)) splats_.push_back(line);
     }
 }

@@ -63,14 +63,14 @@ Installation Installation::copy_to(const fs::path& dir, Kernel& kernel) const {
 
 Kernel Installation::kernel(const KernelChoice& choice) const {
     int status = 0;
-    const std::string dir = output_of(
-        quoted(kernel_script().string()) + " --version " + quoted(choice.version) + (choice.debug ? " --debug" : "") +
-            " --print-dir 2>/dev/null",
-        &status);
+    const std::string dir =
+        output_of(quoted(kernel_script().string()) + " --version " + quoted(choice.version) +
+                      (choice.debug ? " --debug" : "") + " --print-dir 2>/dev/null",
+                  &status);
     if (status != 0)
         throw std::runtime_error("no lab kernel " + choice.version + (choice.debug ? " (debug)" : "") +
-                                 " has been built; build it with: pfqd-lab kernel --version " + choice.version +
-                                 (choice.debug ? " --debug" : ""));
+                                 " has been built; build it with: pfqd-lab kernel --version " +
+                                 choice.version + (choice.debug ? " --debug" : ""));
     Kernel kernel;
     kernel.binary = fs::path(dir) / "linux";
     kernel.modules = fs::path(dir) / "modules";

@@ -29,7 +29,8 @@ std::string command_line(int argc, char** argv) {
 }
 
 void add_kernel_options(CLI::App* command, KernelChoice& kernel) {
-    command->add_option("--kernel-version,--version", kernel.version, "kernel series of Debian's linux-source")
+    command
+        ->add_option("--kernel-version,--version", kernel.version, "kernel series of Debian's linux-source")
         ->capture_default_str();
     command->add_flag("--debug", kernel.debug, "the kernel with KASAN, lockdep and the other detectors");
 }
@@ -44,13 +45,15 @@ int run_kernel_script(const Installation& installation, const KernelChoice& kern
 
 std::string run_help() {
     std::string text = "\nConfigurations:\n";
-    for (const Configuration& one : configurations()) text += fmt::format("  {:<16} {}\n", one.name, one.summary);
-    text += "\nCells: " + fmt::format("{}", fmt::join(e1_cells(), " ")) +
-            " (any wN:LOAD, LOAD in percent of 25 Gbit/s or such as 3.2g)\n\nParameters for --set NAME=VALUE:\n" +
-            settings_help() +
-            "\nExamples:\n"
-            "  pfqd-lab run e1 --cell w4:50 --config fifo,pfqd --seeds 1-3 --out results\n"
-            "  pfqd-lab run e1 --cell w4:80 --config pfqd --set connection=random --out results\n";
+    for (const Configuration& one : configurations())
+        text += fmt::format("  {:<16} {}\n", one.name, one.summary);
+    text +=
+        "\nCells: " + fmt::format("{}", fmt::join(e1_cells(), " ")) +
+        " (any wN:LOAD, LOAD in percent of 25 Gbit/s or such as 3.2g)\n\nParameters for --set NAME=VALUE:\n" +
+        settings_help() +
+        "\nExamples:\n"
+        "  pfqd-lab run e1 --cell w4:50 --config fifo,pfqd --seeds 1-3 --out results\n"
+        "  pfqd-lab run e1 --cell w4:80 --config pfqd --set connection=random --out results\n";
     return text;
 }
 
@@ -85,30 +88,38 @@ SweepPlan make_plan(const RunOptions& options, const KernelChoice& kernel, const
 }
 
 int dispatch(int argc, char** argv) {
-    CLI::App app{"pfqd-lab: the real kernel in virtual time.\n"
-                 "Runs stock TCP and the project's modules in a User-Mode Linux guest whose clock is simulated."};
+    CLI::App app{
+        "pfqd-lab: the real kernel in virtual time.\n"
+        "Runs stock TCP and the project's modules in a User-Mode Linux guest whose clock is simulated."};
     app.require_subcommand(1);
-    app.footer("\nExamples:\n  pfqd-lab kernel\n  pfqd-lab run e1 --cell w4:50 --config fifo,pfqd --out results\n"
-               "  pfqd-lab report results\n  pfqd-lab verify");
+    app.footer(
+        "\nExamples:\n  pfqd-lab kernel\n  pfqd-lab run e1 --cell w4:50 --config fifo,pfqd --out results\n"
+        "  pfqd-lab report results\n  pfqd-lab verify");
     KernelChoice kernel;
 
-    CLI::App* build = app.add_subcommand("kernel", "build and cache the lab kernel and the modules against it");
+    CLI::App* build =
+        app.add_subcommand("kernel", "build and cache the lab kernel and the modules against it");
     add_kernel_options(build, kernel);
 
     RunOptions options;
     CLI::App* run = app.add_subcommand("run", "run an experiment");
     run->add_option("experiment", options.experiment, "e1")->required();
     run->add_option("--cell", options.cells, "cells, separated by commas (default: all eight of E1)");
-    run->add_option("--config", options.configs, "configurations, separated by commas")->capture_default_str();
+    run->add_option("--config", options.configs, "configurations, separated by commas")
+        ->capture_default_str();
     run->add_option("--seeds", options.seeds, "seeds, such as 1-5 or 1,3")->capture_default_str();
     run->add_option("--duration", options.duration_ms, "traffic in ms (default 60 for w4 and w5, else 20)")
         ->check(CLI::Range(0.01, 100000.0));
     run->add_option("--set", options.settings, "NAME=VALUE, may be repeated; names below");
-    run->add_option("--jobs", options.jobs, "guests at once")->check(CLI::Range(1, 256))->capture_default_str();
-    run->add_option("--stall", options.stall_s, "give a guest up that shows no sign of life for so many seconds")
+    run->add_option("--jobs", options.jobs, "guests at once")
+        ->check(CLI::Range(1, 256))
+        ->capture_default_str();
+    run->add_option("--stall", options.stall_s,
+                    "give a guest up that shows no sign of life for so many seconds")
         ->check(CLI::Range(5, 86400))
         ->capture_default_str();
-    run->add_option("--out", options.out, "results directory; finished runs in it are kept")->capture_default_str();
+    run->add_option("--out", options.out, "results directory; finished runs in it are kept")
+        ->capture_default_str();
     add_kernel_options(run, kernel);
     run->footer(run_help());
 

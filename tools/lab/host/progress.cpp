@@ -29,8 +29,9 @@ void ProgressLine::update(double fraction, const std::string& text) {
     if (now - last_ < (terminal_ ? 200ms : 10'000ms)) return;
     last_ = now;
     const double elapsed = std::chrono::duration<double>(now - started_).count();
-    const std::string left =
-        fraction > 0.005 ? fmt::format("about {} left", duration_text(elapsed / fraction - elapsed)) : "time left unknown yet";
+    const std::string left = fraction > 0.005
+                                 ? fmt::format("about {} left", duration_text(elapsed / fraction - elapsed))
+                                 : "time left unknown yet";
     const std::string line = fmt::format("{:3.0f} % · {} · {}", fraction * 100, text, left);
     fmt::print(stderr, "{}{}{}", terminal_ ? "\r\033[K" : "", line, terminal_ ? "" : "\n");
     std::fflush(stderr);

@@ -27,7 +27,8 @@ fs::path run_file(const fs::path& out, const RunSpec& run, const std::string& su
 void check_counters(const nlohmann::json& counters) {
     for (const char* name : {"short_writes", "send_errors"})
         if (const auto count = counters.at(name).get<uint64_t>())
-            throw std::runtime_error(fmt::format("{} is {} and must be 0: a message was not written whole", name, count));
+            throw std::runtime_error(
+                fmt::format("{} is {} and must be 0: a message was not written whole", name, count));
 }
 
 }  // namespace
@@ -41,8 +42,8 @@ nlohmann::json run_identity(const RunSpec& run, const Kernel& kernel, const std:
             {"parameters", run.guest}};
 }
 
-void write_run(const RunSpec& run, const GuestRun& guest, const nlohmann::json& identity, const std::string& command,
-               const fs::path& out) {
+void write_run(const RunSpec& run, const GuestRun& guest, const nlohmann::json& identity,
+               const std::string& command, const fs::path& out) {
     const nlohmann::json& counters = guest.result().at("counters");
     check_counters(counters);
     const fs::path log = guest.dir() / kLogFile;

@@ -29,13 +29,15 @@ struct Program {
     std::string path;  // below the checkout
 };
 
-void add_programs(std::vector<Program>& programs, const fs::path& source, const fs::path& base, bool scripts) {
+void add_programs(std::vector<Program>& programs, const fs::path& source, const fs::path& base,
+                  bool scripts) {
     if (!fs::exists(source / base)) return;
     for (const auto& group : fs::directory_iterator(source / base)) {
         if (!group.is_directory() || group.path().filename() == "lib") continue;
         for (const auto& file : fs::directory_iterator(group.path())) {
             if (!file.is_regular_file() || (scripts && file.path().extension() != ".sh")) continue;
-            programs.push_back({group.path().filename().string(), fs::relative(file.path(), source).string()});
+            programs.push_back(
+                {group.path().filename().string(), fs::relative(file.path(), source).string()});
         }
     }
 }
@@ -49,7 +51,8 @@ std::vector<Program> find_programs(const Installation& installation, const std::
     for (const Program& program : all) known.insert(program.group);
     for (const std::string& group : groups)
         if (!known.contains(group))
-            throw std::invalid_argument(fmt::format("selftest group '{}' is none of {}", group, fmt::join(known, ", ")));
+            throw std::invalid_argument(
+                fmt::format("selftest group '{}' is none of {}", group, fmt::join(known, ", ")));
     std::erase_if(all, [&](const Program& program) {
         return !groups.empty() && std::find(groups.begin(), groups.end(), program.group) == groups.end();
     });
@@ -118,13 +121,15 @@ class Runner {
         report(program, guest, tap, totals);
     }
 
-    void report(const Program& program, const GuestRun& guest, const std::string& tap, const SelftestTotals& totals) {
+    void report(const Program& program, const GuestRun& guest, const std::string& tap,
+                const SelftestTotals& totals) {
         totals_.passed += totals.passed;
         totals_.failed += totals.failed;
         totals_.skipped += totals.skipped;
-        fmt::print("{} {}: {} passed, {} failed, {} skipped ({})\n", totals.failed ? "not ok" : "ok", program.path,
-                   totals.passed, totals.failed, totals.skipped, duration_text(guest.wall_s()));
-        if (totals.failed || plan_.verbose) fmt::print("{}", indented(plan_.verbose ? tap : failures_of(tap)));
+        fmt::print("{} {}: {} passed, {} failed, {} skipped ({})\n", totals.failed ? "not ok" : "ok",
+                   program.path, totals.passed, totals.failed, totals.skipped, duration_text(guest.wall_s()));
+        if (totals.failed || plan_.verbose)
+            fmt::print("{}", indented(plan_.verbose ? tap : failures_of(tap)));
         if (!guest.failure().empty())
             fmt::print("    {}\n{}", guest.failure(), guest.console_tail(kConsoleLines));
         std::fflush(stdout);

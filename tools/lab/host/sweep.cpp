@@ -80,8 +80,9 @@ class Sweep {
         active_.clear();
         if (done_ > 0) write_results(plan_.out);
         if (interrupted)
-            progress_.note(fmt::format("interrupted: {} of {} runs are done and kept; the same command goes on", done_,
-                                       runs_.size()));
+            progress_.note(
+                fmt::format("interrupted: {} of {} runs are done and kept; the same command goes on", done_,
+                            runs_.size()));
         return interrupted ? 130 : failed_ ? 1 : 0;
     }
 
@@ -100,7 +101,8 @@ class Sweep {
     void start_next() {
         const RunSpec* spec = waiting_.front();
         waiting_.pop_front();
-        active_.push_back({spec, std::make_unique<GuestRun>(installation_, kernel_, spec->guest, plan_.guest)});
+        active_.push_back(
+            {spec, std::make_unique<GuestRun>(installation_, kernel_, spec->guest, plan_.guest)});
     }
 
     void look_after() {
@@ -118,19 +120,21 @@ class Sweep {
         std::string failure = active.guest->failure();
         if (failure.empty()) {
             try {
-                write_run(*active.spec, *active.guest, run_identity(*active.spec, kernel_, generator_), plan_.command,
-                          plan_.out);
+                write_run(*active.spec, *active.guest, run_identity(*active.spec, kernel_, generator_),
+                          plan_.command, plan_.out);
             } catch (const std::exception& error) {
                 failure = error.what();
             }
         }
         if (failure.empty()) {
             done_++;
-            progress_.note(fmt::format("{} done in {}", active.spec->name(), duration_text(active.guest->wall_s())));
+            progress_.note(
+                fmt::format("{} done in {}", active.spec->name(), duration_text(active.guest->wall_s())));
         } else {
             failed_++;
             progress_.note(fmt::format("pfqd-lab: run {} failed: {}\n  the guest's last messages:\n{}",
-                                       active.spec->name(), failure, active.guest->console_tail(kConsoleLines)));
+                                       active.spec->name(), failure,
+                                       active.guest->console_tail(kConsoleLines)));
         }
     }
 
@@ -168,8 +172,8 @@ std::string RunSpec::name() const {
 
 namespace {
 
-GuestSpec guest_spec(const SweepPlan& plan, const Cell& cell, const Workload& workload, const std::string& config,
-                     uint64_t seed, const Settings& settings) {
+GuestSpec guest_spec(const SweepPlan& plan, const Cell& cell, const Workload& workload,
+                     const std::string& config, uint64_t seed, const Settings& settings) {
     GuestSpec guest;
     guest.mode = "run";
     guest.seed = seed;
@@ -190,7 +194,8 @@ std::vector<RunSpec> expand(const SweepPlan& plan, const Installation& installat
         const Workload workload = Workload::load(installation.workloads() / (cell.workload + ".txt"));
         for (uint64_t seed : plan.seeds)
             for (const std::string& config : plan.configs) {
-                RunSpec run{cell, config, seed, {}, guest_spec(plan, cell, workload, config, seed, plan.settings)};
+                RunSpec run{
+                    cell, config, seed, {}, guest_spec(plan, cell, workload, config, seed, plan.settings)};
                 // A setting that changes nothing is no variant: its runs are the default's.
                 for (const auto& setting : plan.settings) {
                     Settings others = plan.settings;

@@ -36,8 +36,7 @@ std::string log_hash(const Installation& installation, const Kernel& kernel, uin
     const RunSpec run = small_run(installation, seed);
     GuestRun guest(installation, kernel, run.guest, GuestOptions{});
     while (!guest.poll()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    if (!guest.failure().empty())
-        throw std::runtime_error(guest.failure() + "\n" + guest.console_tail(15));
+    if (!guest.failure().empty()) throw std::runtime_error(guest.failure() + "\n" + guest.console_tail(15));
     return sha256_file(guest.dir() / kLogFile);
 }
 
@@ -62,7 +61,8 @@ std::string in_child(const std::function<std::string()>& compute) {
     std::string text;
     char buffer[256];
     ssize_t size;
-    while ((size = read(in.get(), buffer, sizeof(buffer))) > 0) text.append(buffer, static_cast<size_t>(size));
+    while ((size = read(in.get(), buffer, sizeof(buffer))) > 0)
+        text.append(buffer, static_cast<size_t>(size));
     int status = 0;
     waitpid(pid, &status, 0);
     if (status != 0 || text.starts_with("error: ")) throw std::runtime_error("verify: " + text);
@@ -82,7 +82,8 @@ void become_nobody() {
 int run_verify(const KernelChoice& choice, const Installation& installation) {
     const Kernel kernel = installation.kernel(choice);
     int wrong = 0;
-    fmt::print("kernel {} · configuration {} · {}\ngenerator {}\n", kernel.info.at("source").get<std::string>(),
+    fmt::print("kernel {} · configuration {} · {}\ngenerator {}\n",
+               kernel.info.at("source").get<std::string>(),
                kernel.info.at("config_sha256").get<std::string>().substr(0, 16),
                kernel.info.at("compiler").get<std::string>(), sha256_file(installation.guest()));
     auto show = [&](const std::string& what, const std::string& hash, bool good) {
@@ -112,7 +113,8 @@ int run_verify(const KernelChoice& choice, const Installation& installation) {
         fmt::print("skipped  another user: only root can become one\n");
     else {
         const ScratchDir shared;
-        fs::permissions(shared.path(), fs::perms::owner_all | fs::perms::others_read | fs::perms::others_exec);
+        fs::permissions(shared.path(),
+                        fs::perms::owner_all | fs::perms::others_read | fs::perms::others_exec);
         Kernel copied = kernel;
         const Installation copy = installation.copy_to(shared.path(), copied);
         const std::string nobody = in_child([&] {

@@ -26,7 +26,8 @@ TEST(Cells, PercentAndRate) {
 }
 
 TEST(Cells, NonsenseNamesTheCell) {
-    for (const char* bad : {"w4", "w6:50", "x4:50", "w4:", "w4:0", "w4:101", "w4:26g", "w4:50%", "w4:nan", "w4:1e1x", ""})
+    for (const char* bad :
+         {"w4", "w6:50", "x4:50", "w4:", "w4:0", "w4:101", "w4:26g", "w4:50%", "w4:nan", "w4:1e1x", ""})
         EXPECT_NE(error_of([&] { parse_cell(bad); }).find(bad), std::string::npos) << bad;
 }
 
@@ -49,9 +50,9 @@ TEST(Settings, UnknownNameListsTheAccepted) {
 TEST(Settings, ImpossibleValuesNameTheRange) {
     GuestSpec spec;
     apply_configuration("fifo", spec.network);
-    const Settings settings[] = {{{"mtu", "10"}},    {{"mtu", "1e9"}}, {{"connection", "all"}}, {{"conns", "0"}},
-                                 {{"gso", "maybe"}}, {{"ring_ns", "-1"}}, {{"loss_ppm", "0.5"}},   {{"mtu", ""}},
-                                 {{"pfqd.quantum", "3000"}}};
+    const Settings settings[] = {{{"mtu", "10"}},       {{"mtu", "1e9"}},   {{"connection", "all"}},
+                                 {{"conns", "0"}},      {{"gso", "maybe"}}, {{"ring_ns", "-1"}},
+                                 {{"loss_ppm", "0.5"}}, {{"mtu", ""}},      {{"pfqd.quantum", "3000"}}};
     for (const Settings& one : settings)
         EXPECT_NE(error_of([&] { apply_settings(one, spec); }).find(one.begin()->first), std::string::npos)
             << one.begin()->first;
@@ -83,7 +84,8 @@ TEST(Plan, ASettingThatChangesNothingIsNoVariant) {
 }
 
 TEST(Tap, CountsPoints) {
-    const SelftestTotals totals = count_tap("TAP version 13\n1..3\nok 1 - a\nnot ok 2 - b\nok 3 - c # SKIP no d\n", false);
+    const SelftestTotals totals =
+        count_tap("TAP version 13\n1..3\nok 1 - a\nnot ok 2 - b\nok 3 - c # SKIP no d\n", false);
     EXPECT_EQ(totals.passed, 1u);
     EXPECT_EQ(totals.failed, 1u);
     EXPECT_EQ(totals.skipped, 1u);

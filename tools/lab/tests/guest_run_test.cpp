@@ -56,7 +56,10 @@ TEST_F(GuestRunTest, RefusalOfTheGuestComesThrough) {
 TEST_F(GuestRunTest, GuestEndsWithItsObject) {
     GuestSpec spec;
     spec.mode = "hang";
-    { GuestRun guest(installation_, kernel_, spec, {}); dir_ = guest.dir(); }
+    {
+        GuestRun guest(installation_, kernel_, spec, {});
+        dir_ = guest.dir();
+    }
     EXPECT_FALSE(std::filesystem::exists(dir_));
 }
 
