@@ -151,11 +151,6 @@ void make_prio_tbf(const End& end) {
     set_qdisc(end, "tbf", tbf_options(5'000'000), {kClass, kMiddle});
 }
 
-void make_qfq_tbf(const End& end) {
-    make_qfq(end);
-    set_qdisc(end, "tbf", tbf_options(5'000'000), {kClass, kMiddle});
-}
-
 struct Parent {
     const char* name;
     void (*make)(const End& end);
@@ -175,7 +170,7 @@ const std::vector<Parent>& parents() {
         {"ets", make_ets, kClass, {TC_H_ROOT}},
         {"tbf > red", make_tbf_red, kMiddleClass, {TC_H_ROOT, kClass}},
         {"prio > tbf", make_prio_tbf, kMiddleClass, {TC_H_ROOT, kClass}},
-        {"qfq > tbf", make_qfq_tbf, kMiddleClass, {TC_H_ROOT, kClass}},
+        // not qfq > tbf: qfq wants work-conserving children, and the kernel warns
     };
     return list;
 }

@@ -13,7 +13,8 @@ namespace pfqd::lab {
 
 namespace {
 
-void print_table(const std::vector<Group>& groups) {
+void print_table(std::span<const Run> runs) {
+    const std::vector<Group> groups = group(summarise(runs));
     fmt::print("{}\n", main_table(groups, false).text());
     fmt::print(
         "Slowdown: 1 is an idle network. Short: deciles of messages up to {} B; large: above {} B.\n"
@@ -21,6 +22,7 @@ void print_table(const std::vector<Group>& groups) {
         "-: fewer than {} messages, or none. inf: so many messages never finished.\n",
         count_text(kShortBytes), count_text(kLargeBytes), kLargeMinimum);
     for (const std::string& gap : gaps(groups)) fmt::print("Missing: {}.\n", gap);
+    for (const std::string& one : differences(runs)) fmt::print("Careful: {}.\n", one);
 }
 
 }  // namespace
@@ -32,7 +34,7 @@ int report(const fs::path& dir, const ReportOptions& options) {
     if (options.json)
         fmt::print("{}\n", summary_json(runs).dump(2));
     else
-        print_table(group(summarise(runs)));
+        print_table(runs);
     std::fflush(stdout);
     write_file_atomically(page, report_page(runs));
     fmt::print(stderr, "The report with plots is {}\n", page.string());

@@ -30,6 +30,13 @@ std::string wide(const std::string& content) {
     return "<div class=\"wide\">\n" + content + "</div>\n";
 }
 
+std::string warning(const std::string& title, const std::vector<std::string>& items) {
+    if (items.empty()) return "";
+    std::string content = "<div class=\"warn\">" + html_escape(title) + "<ul>";
+    for (const std::string& item : items) content += "<li>" + html_escape(item) + "</li>";
+    return content + "</ul></div>\n";
+}
+
 std::string section(const std::string& id, const std::string& title, const std::string& content) {
     return fmt::format("<section aria-labelledby=\"{0}\">\n<h2 id=\"{0}\">{1}</h2>\n{2}</section>\n", id,
                        html_escape(title), content);
@@ -88,12 +95,7 @@ std::string results_section(const std::vector<Group>& groups) {
                                    .html("Slowdowns, 1 is ideal: median over the seeds, and range. Counters: "
                                          "sums over the seeds.",
                                          variants ? 3 : 2));
-    const auto missing = gaps(groups);
-    if (!missing.empty()) {
-        content += "<div class=\"warn\">Not all of it has run:<ul>";
-        for (const std::string& gap : missing) content += "<li>" + html_escape(gap) + "</li>";
-        content += "</ul></div>\n";
-    }
+    content += warning("Not all of it has run:", gaps(groups));
     return section("results", "Results", content);
 }
 
@@ -149,12 +151,7 @@ std::string identity_section(std::span<const Run> runs, const json& summary) {
     for (const Run& run : runs) hashes.push_back(flat(run.hash));
     const json common = common_members(hashes);
     std::string content;
-    if (summary["kernel"].is_array())
-        content += "<p class=\"warn\">These runs come from different kernels: compare with care.</p>\n";
-    for (const auto& [name, hash] : summary["modules"].items())
-        if (hash.is_array())
-            content += "<p class=\"warn\">These runs come from different builds of " + html_escape(name) +
-                       ": compare with care.</p>\n";
+    content += warning("Compare with care:", differences(runs));
     const json kernel =
         summary["kernel"].is_object() ? flat(summary["kernel"]) : json{{"kernel", summary["kernel"]}};
     content += name_value_table(kernel, "Kernel") +
@@ -171,18 +168,15 @@ std::string reproduce_section(std::span<const Run> runs) {
         if (!run.command.empty()) commands.insert(run.command);
     std::string content =
         "<p>In a checkout of the same revision, on Debian 12 or 13. The first command installs what is "
-        "missing and "
-        "builds tools, modules and the lab kernel; <code>build/bin/pfqd-lab</code> is the program that the "
-        "others "
-        "call.</p>\n<pre>make lab\n";
-    for (const std::string& command : commands) content += html_escape(command) + "\n";
+        "missing and builds tools, modules and the lab kernel.</p>\n<pre>make lab\n";
+    for (const std::string& command : commands)
+        content += html_escape((command.starts_with("pfqd-lab ") ? "build/bin/" : "") + command) + "\n";
     content += "</pre>\n";
     if (commands.empty())
         content += "<p class=\"warn\">The runs do not say by which command they were made.</p>\n";
     content +=
         "<p><code>pfqd-lab verify</code> proves that a run is a function of its inputs: it repeats one and "
-        "compares "
-        "the logs bit by bit. Raw data: <code>runs/*.jsonl</code> has one line a message, "
+        "compares the logs bit by bit. Raw data: <code>runs/*.jsonl</code> has one line a message, "
         "<code>results.jsonl</code> one line a decile, <code>summary.json</code> the table above.</p>\n";
     return section("reproduce", "How to reproduce", content);
 }

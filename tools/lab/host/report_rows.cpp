@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "lab/host/plot_figures.hpp"
@@ -179,6 +180,21 @@ std::vector<std::string> gaps(std::span<const Group> groups) {
                                             title_of(one), config, seeds_text(missing)));
         }
     }
+    return found;
+}
+
+std::vector<std::string> differences(std::span<const Run> runs) {
+    std::map<std::string, std::vector<json>> values;
+    for (const Run& run : runs) {
+        values["kernel"].push_back(run.kernel);
+        for (const auto& [name, hash] : run.modules.items()) values["module " + name].push_back(hash);
+        for (const auto& [name, value] : run.hash.items())
+            if (name != "log_sha256") values[name].push_back(value);
+    }
+    std::vector<std::string> found;
+    for (const auto& [name, all] : values)
+        if (std::any_of(all.begin(), all.end(), [&](const json& one) { return one != all.front(); }))
+            found.push_back(fmt::format("not all runs have the same {}", name));
     return found;
 }
 

@@ -32,6 +32,10 @@ Table decile_table(const Group& group);
 // What is missing, a sentence each: configurations and seeds that others have.
 std::vector<std::string> gaps(std::span<const Group> groups);
 
+// In what the runs differ that a fair comparison needs equal: kernel, modules, and what
+// else their logs' hashes depend on. A sentence each.
+std::vector<std::string> differences(std::span<const Run> runs);
+
 // 3 digits: "1.23", "45.6", "789", "12,345"; "inf" (unfinished), "-" (too few).
 std::string slowdown_text(const std::optional<double>& value);
 // "12,345"

@@ -92,7 +92,7 @@ TEST_F(ReportPage, DrawsEveryCellAndSaysWhatItDraws) {
 TEST_F(ReportPage, HoldsWhatAReaderNeedsToCheckAndRepeatIt) {
     for (const char* text : {"scope=\"col\"", "scope=\"row\"", "network.mtu", "3000", "6.1.192", "gcc 12.2.0",
                              "Slowdown", "Decile", "Equal sizes are never split", "infinitely fast",
-                             "pfqd-lab run e1 --cell w4:50,w4:80 --seeds 1-3 --out results",
+                             "build/bin/pfqd-lab run e1 --cell w4:50,w4:80 --seeds 1-3 --out results",
                              "connection=random", "(225 elements)"})
         EXPECT_TRUE(has(page_, text)) << text;
     EXPECT_TRUE(has(page_, std::string(64, 'a')));               // module
@@ -146,6 +146,20 @@ TEST(Report, MissesNoConfigurationThatASettingDoesNotConcern) {
     const auto groups = group(summarise(runs));
     EXPECT_EQ(gaps(groups), std::vector<std::string>{"w4:50 (mtu=1500): fifo has not run"});
     EXPECT_EQ(occurrences(main_table(groups, false).text(), "not run"), 1u);
+}
+
+TEST(Report, SaysWhatTheRunsDifferIn) {
+    const auto log = synthetic_log(shipped_workload("w4"), 500, 1, 1);
+    Runs runs = {run_from_json(run_json("w4:50", "fifo", 1, log), "run"),
+                 run_from_json(run_json("w4:50", "pfqd", 2, log), "run")};
+    EXPECT_TRUE(differences(runs).empty());  // the logs' own hashes differ, of course
+    runs[1].modules["wire"] = "other";
+    runs[1].hash["generator_sha256"] = "other";
+    EXPECT_EQ(differences(runs), (std::vector<std::string>{"not all runs have the same generator_sha256",
+                                                           "not all runs have the same module wire"}));
+    EXPECT_TRUE(has(report_page(runs), "<li>not all runs have the same module wire</li>"));
+    runs[1].kernel = "other";
+    EXPECT_EQ(differences(runs).size(), 3u);
 }
 
 TEST(Report, EscapesWhatRunsSay) {
