@@ -118,6 +118,11 @@ class Runner {
         const bool clean = ran && guest.result()["tests"][0]["exit"] == 0;
         SelftestTotals totals = count_tap(tap, clean);
         if (!ran && !totals.failed) totals.failed++;
+        // The runner's own eyes are tested too: it must have seen what the program saw.
+        if (options.allow_splats && totals.passed && guest.splats().empty()) {
+            fmt::print("    the runner saw no splat in the guest's log\n");
+            totals.failed++;
+        }
         report(program, guest, tap, totals);
     }
 

@@ -66,7 +66,7 @@ TEST(Summary, HasTheShapeThatWasPromised) {
             EXPECT_TRUE(row[count].is_number_unsigned()) << count;
         for (const char* seconds : {"wall_s", "setup_s", "packets_per_s"})
             EXPECT_TRUE(row[seconds].is_number()) << seconds;
-        EXPECT_EQ(row["parameters"]["network.port_qdisc"], row["config"]);
+        EXPECT_EQ(row["parameters"], json({{"network.port_qdisc", row["config"]}}));
     }
     const json random = {{"connection", "random"}};
     EXPECT_TRUE(find_cell(summary, "w4:50", "pfqd", json()));

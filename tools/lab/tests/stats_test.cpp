@@ -132,13 +132,14 @@ TEST(Shorts, AreDecilesUpTo40000Bytes) {
 }
 
 TEST(Shorts, ADecileThatReachesAbove40000IsNotShort) {
-    std::vector<Record> log = ladder(100, 95);
-    for (int i = 0; i < 5; i++) log.push_back(message(40'001, 500));
+    std::vector<Record> log;
+    for (uint32_t i = 0; i < 100; i++) log.push_back(message(39'905 + i, i + 1));
     const RunStats stats = compute(log, one_ns);
-    // The tie of 95 fills nine and a half deciles and leaves the large ones alone.
-    EXPECT_EQ(stats.shorts.count, 95u);
-    EXPECT_EQ(stats.deciles[9].tail.count, 5u);
-    EXPECT_EQ(stats.worst_short_decile_p99, 95);
+    // The last decile holds 39,995 to 40,004 B: its first six messages are not short.
+    EXPECT_EQ(stats.deciles[9].min_bytes, 39'995u);
+    EXPECT_EQ(stats.deciles[9].max_bytes, 40'004u);
+    EXPECT_EQ(stats.shorts.count, 90u);
+    EXPECT_EQ(stats.worst_short_decile_p99, 90);
 }
 
 TEST(Large, IsAbove255000AndNeedsAHundred) {
