@@ -27,41 +27,52 @@ selftest_src := $(filter-out $(selftest_lib_src),$(wildcard selftests/*/*.cpp))
 obj = $(patsubst %.cpp,$(B)/obj/%.o,$(1))
 selftest_bin := $(patsubst selftests/%.cpp,$(B)/selftests/%,$(selftest_src))
 
-.PHONY: all tools lab check check-tests lint modules clean
+.PHONY: all tools lab check lint modules clean
 all: tools
 tools: $(B)/bin/pfqd-lab $(B)/guest/pfqd-guest $(B)/bin/unit-tests $(selftest_bin)
 
 $(B)/obj/%.o: %.cpp
 	@mkdir -p $(@D)
-	$(CXX) $(CPPFLAGS) $(NL_CFLAGS) $(CXXFLAGS) -c -o $@ $<
+	@echo "  CXX  $<"
+	@$(CXX) $(CPPFLAGS) $(NL_CFLAGS) $(CXXFLAGS) -c -o $@ $<
 
 $(B)/bin/pfqd-lab: $(call obj,$(common_src) $(host_src) tools/lab/host/main.cpp)
 	@mkdir -p $(@D)
-	$(CXX) -o $@ $^ -lnl-3 -lcrypto
+	@echo "  LD   $@"
+	@$(CXX) -o $@ $^ -lnl-3 -lcrypto
 
 $(B)/bin/unit-tests: $(call obj,$(common_src) $(host_src) $(unit_src))
 	@mkdir -p $(@D)
-	$(CXX) -o $@ $^ -lgtest -lgtest_main -lnl-3 -lcrypto -lpthread
+	@echo "  LD   $@"
+	@$(CXX) -o $@ $^ -lgtest -lgtest_main -lnl-3 -lcrypto -lpthread
 
 # Static: the guest's programs must not depend on where they run.
 $(B)/guest/pfqd-guest: $(call obj,$(common_src) $(guest_src))
 	@mkdir -p $(@D)
-	$(CXX) -static -o $@ $^ -lnl-3 -lpthread
+	@echo "  LD   $@"
+	@$(CXX) -static -o $@ $^ -lnl-3 -lpthread
 
 $(selftest_bin): $(B)/selftests/%: $(B)/obj/selftests/%.o $(call obj,$(common_src) $(selftest_lib_src))
 	@mkdir -p $(@D)
-	$(CXX) -static -o $@ $^ -lnl-3 -lpthread
+	@echo "  LD   $@"
+	@$(CXX) -static -o $@ $^ -lnl-3 -lpthread
 
 lab:
+	@echo "== installing what is missing"
 	@scripts/bootstrap
-	@$(MAKE) --no-print-directory tools
+	@echo "== building tools"
+	@$(MAKE) --no-print-directory -j$(shell nproc) tools
+	@echo "== lab kernel and modules"
 	@$(B)/bin/pfqd-lab kernel
+	@echo "== first experiment: four configurations, 60 ms of W4 at 50 % load"
 	@$(B)/bin/pfqd-lab run e1 --cell w4:50 --config fifo,dctcp,fq_codel,pfqd --seeds 1 --out $(B)/first
 	@$(B)/bin/pfqd-lab report $(B)/first
 
 check:
+	@echo "== installing what is missing"
 	@scripts/bootstrap
-	@$(MAKE) --no-print-directory tools
+	@echo "== building tools"
+	@$(MAKE) --no-print-directory -j$(shell nproc) tools
 	@scripts/check
 
 lint:

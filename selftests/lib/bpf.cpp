@@ -21,9 +21,13 @@ namespace {
 constexpr uint32_t kPriority = 1;  // of the filter
 constexpr size_t kLogBytes = 16 * 1024;
 
-int bpf(int command, bpf_attr& attr) { return static_cast<int>(syscall(SYS_bpf, command, &attr, sizeof(attr))); }
+int bpf(int command, bpf_attr& attr) {
+    return static_cast<int>(syscall(SYS_bpf, command, &attr, sizeof(attr)));
+}
 
-uint64_t pointer(const void* data) { return reinterpret_cast<uint64_t>(data); }
+uint64_t pointer(const void* data) {
+    return reinterpret_cast<uint64_t>(data);
+}
 
 void ensure_clsact(nl::Socket& socket, int ifindex) {
     nl::Message message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL);

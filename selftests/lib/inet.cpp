@@ -30,8 +30,8 @@ Fd udp_socket(const End& end, uint16_t port) {
 void udp_send(int fd, const std::string& ipv4, uint16_t port, size_t size) {
     const std::vector<char> data(size, 'u');
     const sockaddr_in address = inet_address(ipv4, port);
-    check(static_cast<int>(sendto(fd, data.data(), data.size(), 0, reinterpret_cast<const sockaddr*>(&address),
-                                  sizeof(address))),
+    check(static_cast<int>(sendto(fd, data.data(), data.size(), 0,
+                                  reinterpret_cast<const sockaddr*>(&address), sizeof(address))),
           "send a datagram");
 }
 

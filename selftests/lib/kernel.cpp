@@ -53,7 +53,9 @@ void write_text(const std::string& path, const std::string& text) {
     check(static_cast<int>(write(fd.get(), text.data(), text.size())), "write '" + text + "' to " + path);
 }
 
-void set_sysctl(const std::string& name, const std::string& value) { write_text("/proc/sys/" + name, value); }
+void set_sysctl(const std::string& name, const std::string& value) {
+    write_text("/proc/sys/" + name, value);
+}
 
 uint64_t net_counter(const std::string& group, const std::string& name) {
     for (const char* file : {"/proc/thread-self/net/snmp", "/proc/thread-self/net/netstat"}) {

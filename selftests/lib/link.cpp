@@ -93,7 +93,8 @@ void put_end(nl::Message& message, const EndOptions& options) {
     put_wire_data(message, options);
 }
 
-nl::Message wire_request(const EndOptions& left_options, const nl::Netns& right, const EndOptions& right_options) {
+nl::Message wire_request(const EndOptions& left_options, const nl::Netns& right,
+                         const EndOptions& right_options) {
     nl::Message message(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL);
     message.raw(link_header(0));
     put_link(message, left_options);
@@ -202,9 +203,13 @@ void End::remove() const {
     socket.request(message);
 }
 
-uint64_t End::counter(int stat) const { return info_value(*this, IFLA_INFO_XSTATS, stat); }
+uint64_t End::counter(int stat) const {
+    return info_value(*this, IFLA_INFO_XSTATS, stat);
+}
 
-uint64_t End::option(int attr) const { return info_value(*this, IFLA_INFO_DATA, attr); }
+uint64_t End::option(int attr) const {
+    return info_value(*this, IFLA_INFO_DATA, attr);
+}
 
 bool End::carrier() const {
     uint64_t value = 0;

@@ -89,7 +89,8 @@ std::pair<End, End> make_wire(const nl::Netns& left, const EndOptions& left_opti
                               const EndOptions& right_options, bool up = true);
 
 // The RTM_NEWLINK that makes a wire, not sent yet: for tests of refusals.
-nl::Message wire_request(const EndOptions& left_options, const nl::Netns& right, const EndOptions& right_options);
+nl::Message wire_request(const EndOptions& left_options, const nl::Netns& right,
+                         const EndOptions& right_options);
 // IFLA_* and IFLA_LINKINFO of these options, appended to a link request.
 void put_end(nl::Message& message, const EndOptions& options);
 

@@ -58,7 +58,8 @@ size_t receive_message(int fd, Bytes& buffer, sockaddr_ll& from, int flags,
 uint64_t stamp_of(const cmsghdr& header) {
     scm_timestamping stamps;
     std::memcpy(&stamps, CMSG_DATA(const_cast<cmsghdr*>(&header)), sizeof(stamps));
-    return static_cast<uint64_t>(stamps.ts[0].tv_sec) * 1'000'000'000 + static_cast<uint64_t>(stamps.ts[0].tv_nsec);
+    return static_cast<uint64_t>(stamps.ts[0].tv_sec) * 1'000'000'000 +
+           static_cast<uint64_t>(stamps.ts[0].tv_nsec);
 }
 
 bool is_stamp(const cmsghdr& header) {
@@ -94,7 +95,9 @@ void PacketSocket::set_priority(uint32_t priority) {
     set_option(fd(), SOL_SOCKET, SO_PRIORITY, static_cast<int>(priority), "SO_PRIORITY");
 }
 
-void PacketSocket::set_mark(uint32_t mark) { set_option(fd(), SOL_SOCKET, SO_MARK, mark, "SO_MARK"); }
+void PacketSocket::set_mark(uint32_t mark) {
+    set_option(fd(), SOL_SOCKET, SO_MARK, mark, "SO_MARK");
+}
 
 void PacketSocket::bypass_qdisc(bool on) {
     set_option(fd(), SOL_PACKET, PACKET_QDISC_BYPASS, on ? 1 : 0, "PACKET_QDISC_BYPASS");
@@ -107,7 +110,8 @@ void PacketSocket::send(const Bytes& frame) {
 }
 
 uint64_t PacketSocket::sent_at() {
-    if (!wait_for(fd(), POLLERR, kSendTimeout)) throw std::runtime_error("no stamp of a frame's sending within 1 s");
+    if (!wait_for(fd(), POLLERR, kSendTimeout))
+        throw std::runtime_error("no stamp of a frame's sending within 1 s");
     sockaddr_ll from{};
     uint64_t at = 0;
     receive_message(fd(), buffer_, from, MSG_ERRQUEUE, [&](const cmsghdr& header) {

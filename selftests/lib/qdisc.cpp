@@ -39,7 +39,9 @@ void request_qdisc(const End& end, uint16_t flags, const std::string& kind, cons
 template <class T>
 T payload(const nlattr* attr) {
     T value{};
-    if (attr) std::memcpy(&value, nla_data(attr), std::min<size_t>(sizeof(value), static_cast<size_t>(nla_len(attr))));
+    if (attr)
+        std::memcpy(&value, nla_data(attr),
+                    std::min<size_t>(sizeof(value), static_cast<size_t>(nla_len(attr))));
     return value;
 }
 
@@ -108,7 +110,8 @@ QdiscStats qdisc_stats(const End& end, uint32_t parent) {
     message.raw(qdisc_header(end, {0, 0}));
     socket.dump(message, [&](const nlmsghdr& header) {
         const auto* tc = static_cast<const tcmsg*>(nlmsg_data(&header));
-        if (header.nlmsg_type != RTM_NEWQDISC || tc->tcm_ifindex != end.ifindex() || tc->tcm_parent != parent) return;
+        if (header.nlmsg_type != RTM_NEWQDISC || tc->tcm_ifindex != end.ifindex() || tc->tcm_parent != parent)
+            return;
         stats = parse_stats(header);
     });
     if (!stats) throw std::runtime_error("no qdisc there on " + end.name());

@@ -23,9 +23,11 @@ struct QdiscPlace {
 };
 
 // `tc qdisc replace`; throws NetlinkError with the kernel's reason.
-void set_qdisc(const End& end, const std::string& kind, const QdiscOptions& options = {}, QdiscPlace place = {});
+void set_qdisc(const End& end, const std::string& kind, const QdiscOptions& options = {},
+               QdiscPlace place = {});
 // `tc qdisc change`
-void change_qdisc(const End& end, const std::string& kind, const QdiscOptions& options, QdiscPlace place = {});
+void change_qdisc(const End& end, const std::string& kind, const QdiscOptions& options,
+                  QdiscPlace place = {});
 void delete_qdisc(const End& end, uint32_t parent = TC_H_ROOT);
 
 // `limit` in packets (pfifo) or bytes (bfifo).

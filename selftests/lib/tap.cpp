@@ -38,7 +38,9 @@ void Tap::skip(const std::string& name, const std::string& reason) {
     print_line(fmt::format("ok {} - {}{} # SKIP {}", count_, section_, name, reason));
 }
 
-void Tap::diag(const std::string& text) { print_line("# " + text); }
+void Tap::diag(const std::string& text) {
+    print_line("# " + text);
+}
 
 int Tap::finish() {
     print_line(fmt::format("1..{}", count_));

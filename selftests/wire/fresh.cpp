@@ -95,7 +95,8 @@ void test_bookkeeping(Tap& tap, bool gro) {
 
     const pfqd::Fd receiver = udp_socket(pair.right, kPort), sender = udp_socket(pair.left);
     udp_send(sender.get(), kRight, kPort, kDatagram);
-    tap.ok(readable(receiver.get()), "a datagram reaches the other host's socket (its route is looked up anew)");
+    tap.ok(readable(receiver.get()),
+           "a datagram reaches the other host's socket (its route is looked up anew)");
     const auto before = sent.read(), after = arrived.read();
     tap.is("seen once at the sender", before[kCount], 1u);
     tap.is("seen once at the receiver", after[kCount], 1u);
@@ -106,15 +107,20 @@ void test_bookkeeping(Tap& tap, bool gro) {
     tap.is("and is for this host", after[kType], 0u);
     tap.is("no hardware time stamp", after[kHwTime], 0u);
     for (uint32_t i = 0; i < kFieldCount; i++) {
-        if (kFields[i].set) tap.is(fmt::format("the sender sets {}", kFields[i].name), before[i], kFields[i].set);
+        if (kFields[i].set)
+            tap.is(fmt::format("the sender sets {}", kFields[i].name), before[i], kFields[i].set);
         // GRO's own trace of this interface is no trace of the sender.
         if (gro && kFields[i].offset == offsetof(__sk_buff, napi_id)) continue;
         tap.is(fmt::format("the receiver finds {} empty", kFields[i].name), after[i], 0u);
     }
 }
 
-void test_with_gro(Tap& tap) { test_bookkeeping(tap, true); }
-void test_without_gro(Tap& tap) { test_bookkeeping(tap, false); }
+void test_with_gro(Tap& tap) {
+    test_bookkeeping(tap, true);
+}
+void test_without_gro(Tap& tap) {
+    test_bookkeeping(tap, false);
+}
 
 // The socket's memory is its own again at the end of serialisation, not at arrival.
 void test_completion(Tap& tap) {
@@ -150,7 +156,8 @@ void test_checksum(Tap& tap) {
     tap.ok(readable(server.get()), "a datagram whose checksum no one has summed is accepted");
     bool partial = false;
     for (const Received& received : receiver.receive_all(1'000'000))
-        partial = partial || (received.frame.size() > kDatagram && (received.status & 8));  // TP_STATUS_CSUMNOTREADY
+        partial = partial ||
+                  (received.frame.size() > kDatagram && (received.status & 8));  // TP_STATUS_CSUMNOTREADY
     tap.ok(partial, "it is still marked as summed by hardware");
 }
 

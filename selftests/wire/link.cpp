@@ -58,7 +58,8 @@ void test_refusals(Tap& tap) {
         tap.ok(reason != "accepted", fmt::format("{}: refused", name));
         tap.ok(!word || reason.find(word) != std::string::npos, fmt::format("{}: says why", name));
         tap.diag(reason);
-        tap.is(fmt::format("{}: the rate is as before", name), end.option(IFLA_LAB_WIRE_RATE), 25'000'000'000u);
+        tap.is(fmt::format("{}: the rate is as before", name), end.option(IFLA_LAB_WIRE_RATE),
+               25'000'000'000u);
         tap.is(fmt::format("{}: the delay is as before", name), end.option(IFLA_LAB_WIRE_DELAY), 1000u);
     };
     // Each with a good delay beside it, which must not be applied either.
@@ -113,7 +114,8 @@ void test_queues(Tap& tap) {
     for (int queue = 0; queue < 4; queue++) {
         const std::string limits =
             fmt::format("{}/class/net/{}/queues/tx-{}/byte_queue_limits/", sys, left.name(), queue);
-        tap.is(fmt::format("queue {} has a ring of its own, at least", queue), read_text(limits + "limit_min"), "15625\n");
+        tap.is(fmt::format("queue {} has a ring of its own, at least", queue),
+               read_text(limits + "limit_min"), "15625\n");
         tap.is(fmt::format("queue {}: and at most", queue), read_text(limits + "limit_max"), "15625\n");
     }
     umount(sys.c_str());
@@ -123,8 +125,9 @@ void test_queues(Tap& tap) {
 void test_ends_anywhere(Tap& tap) {
     for (int i = 0; i < 50; i++) {
         const nl::Netns a = quiet_netns(), b = quiet_netns();
-        auto [left, right] = make_wire(a, {.delay = 20'000, .ring = 15'625}, b,
-                                       {.moderation = 50'000, .mode = LAB_WIRE_MODERATION_ALL, .lateness = 5000, .gro = 1});
+        auto [left, right] =
+            make_wire(a, {.delay = 20'000, .ring = 15'625}, b,
+                      {.moderation = 50'000, .mode = LAB_WIRE_MODERATION_ALL, .lateness = 5000, .gro = 1});
         PacketSocket sender(left);
         for (uint32_t n = 0; n < 40; n++) sender.send(raw_frame(1514, n));
         sleep_ns(static_cast<uint64_t>(i) * 1700);

@@ -109,7 +109,8 @@ void test_psh(Tap& tap) {
     check_kind(tap, link, "RST", make_frame(tcp(kRst, 0)), false);
 
     check_kind(tap, link, "IPv6: full-sized TCP", of_ipv6(tcp(kAck, kFullPayload - 20)), true);
-    check_kind(tap, link, "IPv6: full-sized TCP with PSH", of_ipv6(tcp(kAck | kPsh, kFullPayload - 20)), false);
+    check_kind(tap, link, "IPv6: full-sized TCP with PSH", of_ipv6(tcp(kAck | kPsh, kFullPayload - 20)),
+               false);
     check_kind(tap, link, "IPv6: TCP not full", of_ipv6(tcp(kAck, 1000)), false);
     check_kind(tap, link, "IPv6: a pure ACK", of_ipv6(tcp(kAck, 0)), true);
     check_kind(tap, link, "VLAN: full-sized TCP", with_vlan(tcp(kAck, kFullPayload)), true);
@@ -164,7 +165,8 @@ void test_flush(Tap& tap) {
     const Sent sent = send_after_primer(link, frames);
     tap.ok(sent.ordered, "in order");
     for (size_t i = 0; i < frames.size(); i++)
-        tap.is(fmt::format("frame {} goes up when the one with PSH arrives", i), sent.delivered[i], sent.arrivals[4]);
+        tap.is(fmt::format("frame {} goes up when the one with PSH arrives", i), sent.delivered[i],
+               sent.arrivals[4]);
     tap.is("4 frames counted as held", link.right.counter(LAB_WIRE_STAT_HELD) - held, 4u);
     tap.is("4 as flushed", link.right.counter(LAB_WIRE_STAT_FLUSHED), 4u);
     tap.is("2 batches", link.right.counter(LAB_WIRE_STAT_RX_BATCHES) - batches, 2u);
@@ -185,7 +187,8 @@ void test_stream(Tap& tap) {
 
     sleep_ns(kQuiet);
     const uint64_t start = link.sender.send_timed(frames[0]);
-    tap.is("and one that comes after a quiet time at once", link.receiver.receive().value().at - start, 1973u);
+    tap.is("and one that comes after a quiet time at once", link.receiver.receive().value().at - start,
+           1973u);
 }
 
 void test_all(Tap& tap) {

@@ -66,7 +66,8 @@ void test_loss(Tap& tap) {
     Link link({.ring = kBigRing, .loss = kLoss, .seed = 77}, {});
     Stream stream(77, LAB_WIRE_STREAM_LOSS);
     const auto tags = arrived(link, kFrames);
-    tap.ok(tags == foretold(stream, kFrames, kLoss), "the lost frames are those foretold, the others in order");
+    tap.ok(tags == foretold(stream, kFrames, kLoss),
+           "the lost frames are those foretold, the others in order");
     const double lost = static_cast<double>(kFrames - tags.size());
     // 500 of 10,000 expected; standard deviation 21.8
     tap.near("about 5 % are lost", lost, 500, 4 * 21.8);

@@ -43,9 +43,9 @@ struct Bulk {
 };
 
 struct Waits {
-    std::vector<double> ns;     // from the send call to the start of serialisation
-    uint64_t start = 0;         // of the bulk
-    uint64_t last_bulk = 0;     // arrival
+    std::vector<double> ns;  // from the send call to the start of serialisation
+    uint64_t start = 0;      // of the bulk
+    uint64_t last_bulk = 0;  // arrival
     size_t bulk_frames = 0;
 };
 

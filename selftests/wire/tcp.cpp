@@ -35,7 +35,9 @@ struct Hosts {
     }
 };
 
-uint8_t pattern(size_t at) { return static_cast<uint8_t>(at * 2654435761U >> 13); }
+uint8_t pattern(size_t at) {
+    return static_cast<uint8_t>(at * 2654435761U >> 13);
+}
 
 struct Transfer {
     size_t received = 0;
@@ -52,7 +54,8 @@ Transfer transfer(const Hosts& hosts, size_t size) {
     Transfer result;
     size_t sent = 0;
     while (result.received < size) {
-        pollfd fds[2] = {{server.get(), POLLIN, 0}, {client.get(), static_cast<short>(sent < size ? POLLOUT : 0), 0}};
+        pollfd fds[2] = {{server.get(), POLLIN, 0},
+                         {client.get(), static_cast<short>(sent < size ? POLLOUT : 0), 0}};
         if (pfqd::check(poll(fds, 2, 10'000), "poll") == 0) break;  // virtual time: a stall
         if (fds[1].revents & POLLOUT) {
             const ssize_t done = send(client.get(), data.data() + sent, size - sent, MSG_NOSIGNAL);
@@ -62,7 +65,8 @@ Transfer transfer(const Hosts& hosts, size_t size) {
         const ssize_t got = recv(server.get(), buffer.data(), buffer.size(), 0);
         if (pfqd::check(static_cast<int>(got), "recv") == 0) break;
         for (ssize_t i = 0; i < got; i++)
-            result.wrong += buffer[static_cast<size_t>(i)] != pattern(result.received + static_cast<size_t>(i));
+            result.wrong +=
+                buffer[static_cast<size_t>(i)] != pattern(result.received + static_cast<size_t>(i));
         result.received += static_cast<size_t>(got);
     }
     return result;

@@ -84,7 +84,8 @@ void test_timers(Tap& tap) {
     const uint64_t second = other.sender.send_timed(raw_frame(84));
     const uint64_t first_arrival = pair.receiver.receive().value().at;
     const uint64_t second_arrival = other.receiver.receive().value().at;
-    tap.is("two wires' timers, 27 ns of delay apart", (second_arrival - second) - (first_arrival - first), 27u);
+    tap.is("two wires' timers, 27 ns of delay apart", (second_arrival - second) - (first_arrival - first),
+           27u);
 }
 
 void test_serialisation(Tap& tap) {
@@ -111,8 +112,8 @@ void test_one_frame_ring(Tap& tap) {
 void test_store_and_forward(Tap& tap) {
     Pair pair({.rate = kRate, .delay = kDelay, .ring = kBigRing, .mtu = kMtu});
     const uint64_t sent = pair.sender.send_timed(raw_frame(kFullFrame));
-    tap.is("alone on the link: serialisation 972.16 ns and the delay", pair.receiver.receive().value().at - sent,
-           1973u);
+    tap.is("alone on the link: serialisation 972.16 ns and the delay",
+           pair.receiver.receive().value().at - sent, 1973u);
     sleep_ns(1'000'000);
     const uint64_t again = pair.sender.send_timed(raw_frame(kFullFrame));
     tap.is("the same after idling", pair.receiver.receive().value().at - again, 1973u);

@@ -34,7 +34,8 @@ void check_counters(const nlohmann::json& counters) {
 }  // namespace
 
 nlohmann::json run_identity(const RunSpec& run, const Kernel& kernel, const std::string& generator_sha256) {
-    return {{"kernel_source", kernel.info.at("source")},
+    return {{"kernel", kernel.info},
+            {"kernel_source", kernel.info.at("source")},
             {"config_sha256", kernel.info.at("config_sha256")},
             {"compiler", kernel.info.at("compiler")},
             {"generator_sha256", generator_sha256},
@@ -54,8 +55,7 @@ void write_run(const RunSpec& run, const GuestRun& guest, const nlohmann::json& 
     const RunStats stats = compute(records, slow);
 
     nlohmann::json hash = identity;
-    hash.erase("modules");
-    hash.erase("parameters");
+    for (const char* elsewhere : {"kernel", "modules", "parameters"}) hash.erase(elsewhere);
     hash["log_sha256"] = sha256_file(log);
     const double traffic_s = guest.wall_s() - guest.setup_s();
     const nlohmann::json json = {
@@ -66,7 +66,7 @@ void write_run(const RunSpec& run, const GuestRun& guest, const nlohmann::json& 
         {"seed", run.seed},
         {"hash", hash},
         {"parameters", identity.at("parameters")},
-        {"kernel", identity.at("kernel_source")},
+        {"kernel", identity.at("kernel")},
         {"modules", identity.at("modules")},
         {"command", command},
         {"stats", to_json(stats)},
@@ -90,8 +90,8 @@ bool run_is_done(const RunSpec& run, const nlohmann::json& identity, const fs::p
     if (!json.is_object() || !json.contains("hash") || !json["hash"].is_object()) return false;
     nlohmann::json found = json["hash"];
     found.erase("log_sha256");
-    found["modules"] = json.value("modules", nlohmann::json());
-    found["parameters"] = json.value("parameters", nlohmann::json());
+    for (const char* name : {"kernel", "modules", "parameters"})
+        found[name] = json.value(name, nlohmann::json());
     return found == identity && fs::exists(run_file(out, run, ".jsonl"));
 }
 
