@@ -3,6 +3,8 @@
 # make          tools and selftests (needs what scripts/bootstrap installs)
 # make lab      everything from nothing to the first table and its report
 # make check    everything from nothing, then all tests
+# make bench    how fast the lab is here, and where its time goes
+# make lint     style of kernel and C++ code
 # make modules  sch_pfqd against the running kernel's headers (or KERNEL_DIR)
 #
 # Built files go to build/, kernels to a cache outside the tree (scripts/lab-kernel).
@@ -27,7 +29,7 @@ selftest_src := $(filter-out $(selftest_lib_src),$(wildcard selftests/*/*.cpp))
 obj = $(patsubst %.cpp,$(B)/obj/%.o,$(1))
 selftest_bin := $(patsubst selftests/%.cpp,$(B)/selftests/%,$(selftest_src))
 
-.PHONY: all tools lab check lint modules clean
+.PHONY: all tools lab check lint bench modules clean
 all: tools
 tools: $(B)/bin/pfqd-lab $(B)/guest/pfqd-guest $(B)/bin/unit-tests $(selftest_bin)
 
@@ -77,6 +79,9 @@ check:
 
 lint:
 	@scripts/lint
+
+bench: tools
+	@scripts/bench
 
 KERNEL_DIR ?= /lib/modules/$(shell uname -r)/build
 modules:
