@@ -72,27 +72,24 @@ Socket::Socket() : sock_(nl_socket_alloc()) {
 }
 
 void Socket::request(Message& message) {
-    nlmsg_hdr(message.get())->nlmsg_flags |= NLM_F_ACK;
-    nl_complete_msg(sock_.get(), message.get());
-    if (int err = nl_send(sock_.get(), message.get()); err < 0)
-        throw NetlinkError(EIO, std::string("netlink send: ") + nl_geterror(err));
-    receive(nlmsg_hdr(message.get())->nlmsg_seq, nullptr);
+    exchange(message, NLM_F_ACK, nullptr);
 }
 
 void Socket::dump(Message& message, const std::function<void(const nlmsghdr&)>& fn) {
-    nlmsg_hdr(message.get())->nlmsg_flags |= NLM_F_DUMP;
-    nl_complete_msg(sock_.get(), message.get());
-    if (int err = nl_send(sock_.get(), message.get()); err < 0)
-        throw NetlinkError(EIO, std::string("netlink send: ") + nl_geterror(err));
-    receive(nlmsg_hdr(message.get())->nlmsg_seq, fn);
+    exchange(message, NLM_F_DUMP, fn);
 }
 
 void Socket::query(Message& message, const std::function<void(const nlmsghdr&)>& fn) {
-    nlmsg_hdr(message.get())->nlmsg_flags |= NLM_F_ACK;
+    exchange(message, NLM_F_ACK, fn);
+}
+
+void Socket::exchange(Message& message, uint16_t flags, const std::function<void(const nlmsghdr&)>& fn) {
+    nlmsghdr* header = nlmsg_hdr(message.get());
+    header->nlmsg_flags |= flags;
     nl_complete_msg(sock_.get(), message.get());
     if (int err = nl_send(sock_.get(), message.get()); err < 0)
         throw NetlinkError(EIO, std::string("netlink send: ") + nl_geterror(err));
-    receive(nlmsg_hdr(message.get())->nlmsg_seq, fn);
+    receive(header->nlmsg_seq, fn);
 }
 
 // Reads until the ACK, the error or the end of the dump of that request.

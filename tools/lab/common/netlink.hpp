@@ -93,6 +93,7 @@ class Socket {
     void query(Message& message, const std::function<void(const nlmsghdr&)>& fn);
 
   private:
+    void exchange(Message& message, uint16_t flags, const std::function<void(const nlmsghdr&)>& fn);
     void receive(uint32_t sequence, const std::function<void(const nlmsghdr&)>& fn);
     struct Free {
         void operator()(nl_sock* sock) const;
