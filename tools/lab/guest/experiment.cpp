@@ -22,6 +22,10 @@ namespace pfqd::lab {
 
 namespace {
 
+// A link that came up carries frames only once the kernel's link watch has seen
+// it, which looks once a second. A SYN lost to that would leave its connection
+// without a round-trip time, and with a retransmission timeout of 1 s or more.
+constexpr uint64_t kLinksNs = 3'000'000'000;
 // The handshakes are over long before; everything idle then starts alike.
 constexpr uint64_t kSettleNs = 5'000'000;
 // Progress is reported this often during traffic.
@@ -78,8 +82,8 @@ rpcload_run run_traffic(const Fd& device, const LoadSpec& load, uint64_t message
     return run;
 }
 
-void settle() {
-    const timespec time{0, kSettleNs};
+void wait_ns(uint64_t ns) {
+    const timespec time{static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
     nanosleep(&time, nullptr);
 }
 
@@ -89,7 +93,7 @@ void settle() {
 Counters count_quiet(const Fabric& fabric, const Counters& before, bool all_done) {
     constexpr int kLooks = 5;
     for (int look = 1;; look++) {
-        settle();
+        wait_ns(kSettleNs);
         const Counters counted = read_counters(fabric) - before;
         if (!all_done || counted.unaccounted_frames() == 0) return counted;
         if (look == kLooks)
@@ -122,6 +126,7 @@ nlohmann::json run_experiment(const GuestSpec& spec) {
     load_module("rpcload");
 
     const Fabric fabric(spec.network, spec.seed);
+    wait_ns(kLinksNs);
     const std::vector<Connection> connections = open_connections(fabric, spec.load.conns_per_pair);
 
     Fd device(check(open("/dev/rpcload", O_RDWR | O_CLOEXEC), "open /dev/rpcload"));
@@ -129,8 +134,11 @@ nlohmann::json run_experiment(const GuestSpec& spec) {
     const uint64_t messages = write_schedule(device, spec);
     if (messages == 0)
         throw std::runtime_error("the duration is too short for a single message at this load");
-    settle();
+    wait_ns(kSettleNs);
     const Counters before = read_counters(fabric);
+    if (before.retransmits + before.timeouts > 0 && spec.network.loss_ppm == 0)
+        throw std::runtime_error(
+            "packets were lost before the traffic began: connections would not start alike");
     std::printf("%s\n", kReadyLine);
     std::fflush(stdout);
 
