@@ -77,6 +77,15 @@ std::string failures_of(const std::string& tap) {
     return out;
 }
 
+// The points that were skipped, each with its reason.
+std::string skips_of(const std::string& tap) {
+    std::istringstream lines(tap);
+    std::string out;
+    for (std::string line; std::getline(lines, line);)
+        if (line.find("# SKIP") != std::string::npos) out += line + "\n";
+    return out;
+}
+
 std::string indented(const std::string& text) {
     std::istringstream lines(text);
     std::string out;
@@ -135,6 +144,8 @@ class Runner {
                    program.path, totals.passed, totals.failed, totals.skipped, duration_text(guest.wall_s()));
         if (totals.failed || plan_.verbose)
             fmt::print("{}", indented(plan_.verbose ? tap : failures_of(tap)));
+        else if (totals.skipped)
+            fmt::print("{}", indented(skips_of(tap)));
         if (!guest.failure().empty())
             fmt::print("    {}\n{}", guest.failure(), guest.console_tail(kConsoleLines));
         std::fflush(stdout);
