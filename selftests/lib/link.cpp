@@ -21,7 +21,7 @@ namespace {
 
 // The kernel starts a link's qdisc from a work item, up to a second after its carrier.
 constexpr uint64_t kRunningTimeout = 5'000'000'000;  // ns
-constexpr uint64_t kRunningPoll = 20'000'000;        // ns
+constexpr uint64_t kRunningPoll = 1'000'000;         // ns, doubled each time
 
 ifinfomsg link_header(int ifindex) {
     ifinfomsg header{};
@@ -158,13 +158,14 @@ void End::set_up(bool up) const {
 }
 
 void End::wait_running() const {
-    for (uint64_t waited = 0; waited < kRunningTimeout; waited += kRunningPoll) {
+    uint64_t waited = 0;
+    for (uint64_t pause = kRunningPoll; waited < kRunningTimeout; waited += pause, pause *= 2) {
         uint64_t state = IF_OPER_UNKNOWN;
         query_link(*this, [&](const nlmsghdr& header) {
             state = any_width(nl::find_attr(header, sizeof(ifinfomsg), IFLA_OPERSTATE), "its state");
         });
         if (state == IF_OPER_UP) return;
-        sleep_ns(kRunningPoll);
+        sleep_ns(pause);
     }
     throw std::runtime_error(name_ + " does not come up");
 }
@@ -217,6 +218,17 @@ bool End::carrier() const {
         value = any_width(nl::find_attr(header, sizeof(ifinfomsg), IFLA_CARRIER), "its carrier");
     });
     return value != 0;
+}
+
+rtnl_link_stats64 End::statistics() const {
+    rtnl_link_stats64 statistics{};
+    query_link(*this, [&](const nlmsghdr& header) {
+        const nlattr* attr = nl::find_attr(header, sizeof(ifinfomsg), IFLA_STATS64);
+        if (!attr || nla_len(attr) < static_cast<int>(sizeof(statistics)))
+            throw std::runtime_error("the link reports no statistics");
+        std::memcpy(&statistics, nla_data(attr), sizeof(statistics));
+    });
+    return statistics;
 }
 
 std::vector<uint8_t> End::address() const {

@@ -9,6 +9,7 @@
 // An End keeps a reference to its namespace: the Netns must live longer.
 #pragma once
 
+#include <linux/if_link.h>
 #include <linux/lab_wire.h>
 
 #include <cstdint>
@@ -75,6 +76,8 @@ class End {
     // IFLA_INFO_DATA of a wire, of any width: IFLA_LAB_WIRE_*
     uint64_t option(int attr) const;
     bool carrier() const;
+    // What `ip -s link` shows.
+    rtnl_link_stats64 statistics() const;
     // Ethernet address, 6 bytes
     std::vector<uint8_t> address() const;
 
