@@ -25,6 +25,7 @@ struct GuestOptions {
     // A guest that reports nothing for so long has hung.
     std::chrono::seconds stall{120};
     bool allow_splats = false;  // the tests of the detectors want them
+    unsigned slot = 0;          // guests that run at once have different ones
 };
 
 // A directory of its own that is gone when the object is.

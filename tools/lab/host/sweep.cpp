@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <sys/signalfd.h>
 
+#include <algorithm>
 #include <deque>
 #include <fstream>
 #include <list>
@@ -54,6 +55,7 @@ class Interrupts {
 
 struct Active {
     const RunSpec* spec;
+    unsigned slot;
     std::unique_ptr<GuestRun> guest;
 };
 
@@ -101,8 +103,12 @@ class Sweep {
     void start_next() {
         const RunSpec* spec = waiting_.front();
         waiting_.pop_front();
+        GuestOptions options = plan_.guest;
+        while (std::any_of(active_.begin(), active_.end(),
+                           [&](const Active& a) { return a.slot == options.slot; }))
+            options.slot++;
         active_.push_back(
-            {spec, std::make_unique<GuestRun>(installation_, kernel_, spec->guest, plan_.guest)});
+            {spec, options.slot, std::make_unique<GuestRun>(installation_, kernel_, spec->guest, options)});
     }
 
     void look_after() {
