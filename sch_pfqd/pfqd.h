@@ -4,6 +4,7 @@
  *
  * A packet's way in (pfqd_main.c, pfqd_enqueue):
  *
+ *   pfqd_gso_split()    with split_gso: the rest is done for each segment
  *   pfqd_classify()     control packet, or the key of its flow
  *   pfqd_table_find()   the flow with that key, made when there is none, or
  *                       one of the shared FIFOs when no more can be made
@@ -16,8 +17,10 @@
  *
  *   pfqd_sched_age()    flows that have been backlogged too long move to low
  *   pfqd_sched_next()   whose packet is next: tiers, cycle and turns
+ *   pfqd_budget()       a flow with too much queued: its head is marked, or lost
  *   pfqd_fifo_pop()     the head of its FIFO, and all accounting
  *   pfqd_sched_served() the turn goes on or ends; a flow that emptied leaves
+ *   pfqd_meter()        how fast is this queue drained? (pfqd_rate.c)
  *
  * Everything runs under the root lock of the tree. What a dump reads is written
  * by pfqd_add() or WRITE_ONCE(), because dumps do not take that lock.
@@ -26,10 +29,13 @@
 #define _SCH_PFQD_H
 
 #include <linux/list.h>
+#include <linux/pfqd_stamp.h>
 #include <linux/pkt_sch_pfqd.h>
 #include <linux/siphash.h>
 #include <net/pkt_sched.h>
 #include <net/sch_generic.h>
+
+struct pfqd_qdisc;
 
 /* Counters and gauges: one writer (root lock), readers without a lock. */
 #define pfqd_add(var, n) do {				\
@@ -42,9 +48,6 @@
  * empties the qdisc, so a parent is never told "empty" while it is enqueueing.
  */
 #define PFQD_MIN_PACKETS	2
-
-#define PFQD_OVERFLOW_FIFOS	64
-#define PFQD_OVERFLOW_BITS	6	/* log2 of the above */
 
 /* Idle flows that are kept, so that sparse flows do not allocate every packet. */
 #define PFQD_IDLE_MAX		1024
@@ -130,6 +133,12 @@ struct pfqd_table {
 	u64			alloc_failures;
 };
 
+static inline struct hlist_head *pfqd_bucket(const struct pfqd_table *table, u32 index)
+{
+	return &table->segment[index / PFQD_SEGMENT_BUCKETS]
+			->bucket[index % PFQD_SEGMENT_BUCKETS];
+}
+
 int pfqd_table_init(struct pfqd_table *table, u32 limit);
 void pfqd_table_destroy(struct pfqd_table *table);
 void pfqd_table_purge(struct pfqd_table *table);
@@ -150,6 +159,9 @@ void pfqd_flow_cache_destroy(void);
 
 /* True for the control tier; false: *key is that of the packet's flow. */
 bool pfqd_classify(const struct sk_buff *skb, struct pfqd_key *key);
+
+/* The protocol behind VLAN tags, and where its header is, from skb->data. */
+__be16 pfqd_network_header(const struct sk_buff *skb, int *at);
 
 /* --- rounds (pfqd_ring.c) ---------------------------------------------------- */
 
@@ -189,15 +201,44 @@ struct pfqd_sched {
 	u64			demotions;
 };
 
+/* --- rate (pfqd_rate.c) ------------------------------------------------------- */
+
+struct pfqd_rate {
+	u64			bps;		/* bytes/s in force */
+	enum pfqd_rate_source	source;
+	u64			link;		/* bytes/s; 0: unknown, or a fiction */
+	u64			measured;	/* bytes/s; 0: not yet */
+	struct Qdisc		*sch;		/* while it is among the instances */
+	struct list_head	instance;
+
+	bool			metering;
+	bool			ring_full;	/* the window is not the first one */
+	u64			window;		/* ns: when it began; 0: there is none */
+	u64			window_bytes;
+};
+
+void pfqd_rate_init(struct Qdisc *sch);
+void pfqd_rate_destroy(struct pfqd_qdisc *q);
+void pfqd_rate_update(struct Qdisc *sch);
+void pfqd_meter(struct Qdisc *sch, u32 len, u64 now);
+int pfqd_links_start(void);
+void pfqd_links_stop(void);
+
 /* --- the qdisc --------------------------------------------------------------- */
 
+/* Units as in the uapi header. */
 struct pfqd_params {
-	u32	limit;		/* bytes */
-	u32	memlimit;	/* bytes of truesize */
+	u32	limit;
+	u32	memlimit;
 	u32	flows;
-	u32	quantum;	/* bytes; 0: from the device's MTU */
-	u32	demote;		/* us */
-	u32	control;	/* packets a cycle */
+	u32	quantum;	/* 0: from the device's MTU */
+	u32	demote;
+	u32	control;
+	u64	budget[__PFQD_RTT_MAX];
+	u64	rate;		/* 0: found out */
+	u8	ecn;
+	u8	split_gso;
+	u8	completion;	/* enum pfqd_switch */
 };
 
 #define PFQD_SOJOURN_BUCKETS	24
@@ -225,10 +266,16 @@ struct pfqd_qdisc {
 	struct pfqd_sched	sched;
 	struct pfqd_rank	by_bytes;
 	struct pfqd_rank	by_memory;
+	struct pfqd_rate	rate;
+	u64			budget[__PFQD_RTT_MAX];	/* bytes, of all flows */
 
 	struct pfqd_tier_stats	tier[__PFQD_TIER_MAX];
 	u64			drops_limit;
 	u64			drops_memlimit;
+	u64			drops_budget;
+	u64			unmarkable;
+	u64			marks;
+	u64			segmented;
 };
 
 /* What the FIFOs remember of a packet, at most 20 bytes in every kernel. */
@@ -260,12 +307,32 @@ void pfqd_sched_age(struct pfqd_qdisc *q, u64 now);
 struct pfqd_flow *pfqd_sched_next(struct Qdisc *sch);
 void pfqd_sched_served(struct pfqd_qdisc *q, struct pfqd_flow *flow, u32 len);
 
+/* The congestion signal (pfqd_budget.c) */
+void pfqd_budget(struct Qdisc *sch, struct pfqd_flow *flow);
+
+/* split_gso (pfqd_gso.c) */
+struct sk_buff *pfqd_gso_split(struct sk_buff *skb);
+
+/* Whether stamps are read here (pfqd_main.c has the module parameter). */
+extern bool pfqd_completion_param;
+
+static inline bool pfqd_completion(const struct pfqd_qdisc *q)
+{
+	u8 own = READ_ONCE(q->params.completion);
+
+	return own == PFQD_SWITCH_INHERIT ? READ_ONCE(pfqd_completion_param) :
+					    own == PFQD_SWITCH_ON;
+}
+
 /* Netlink, and what the parameters mean (pfqd_netlink.c) */
 u32 pfqd_quantum(struct Qdisc *sch);
 struct pfqd_params pfqd_defaults(void);
 int pfqd_parse(struct pfqd_params *params, struct nlattr *opt,
 	       struct netlink_ext_ack *extack);
 int pfqd_dump(struct Qdisc *sch, struct sk_buff *skb);
+
+/* Statistics (pfqd_stats.c), and flows as classes (pfqd_class.c) */
 int pfqd_dump_stats(struct Qdisc *sch, struct gnet_dump *d);
+extern const struct Qdisc_class_ops pfqd_class_ops;
 
 #endif /* _SCH_PFQD_H */

@@ -41,25 +41,24 @@ struct pfqd_packet {
  * With such tags skb's network header may be that of the IP packet (tags pushed
  * by the host) or the inner tag (bridged QinQ), so the tags are walked instead.
  */
-static __be16 pfqd_skip_vlan(struct pfqd_packet *packet)
+__be16 pfqd_network_header(const struct sk_buff *skb, int *at)
 {
-	const struct sk_buff *skb = packet->skb;
 	const struct vlan_hdr *tag;
 	__be16 proto = skb->protocol;
 	struct vlan_hdr buf;
 	int i;
 
-	packet->at = skb_network_offset(skb);
+	*at = skb_network_offset(skb);
 	if (likely(!eth_type_vlan(proto)))
 		return proto;
 
-	packet->at = ETH_HLEN;
+	*at = ETH_HLEN;
 	for (i = 0; i < PFQD_VLAN_TAGS_MAX && eth_type_vlan(proto); i++) {
-		tag = skb_header_pointer(skb, packet->at, sizeof(buf), &buf);
+		tag = skb_header_pointer(skb, *at, sizeof(buf), &buf);
 		if (!tag)
 			return skb->protocol;
 		proto = tag->h_vlan_encapsulated_proto;
-		packet->at += VLAN_HLEN;
+		*at += VLAN_HLEN;
 	}
 	return proto;
 }
@@ -175,7 +174,7 @@ bool pfqd_classify(const struct sk_buff *skb, struct pfqd_key *key)
 	memset(key, 0, sizeof(*key));
 	if (skb->priority == TC_PRIO_CONTROL)
 		return true;
-	key->l3 = pfqd_skip_vlan(&packet);
+	key->l3 = pfqd_network_header(skb, &packet.at);
 	switch (key->l3) {
 	case htons(ETH_P_IP):
 		return pfqd_ipv4(&packet);

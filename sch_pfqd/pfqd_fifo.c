@@ -53,7 +53,7 @@ void pfqd_fifo_push(struct Qdisc *sch, struct pfqd_flow *flow,
 	else
 		flow->head = skb;
 	flow->tail = skb;
-	if (!flow->qlen)
+	if (!flow->qlen && flow->tier != PFQD_TIER_CONTROL)
 		pfqd_add(q->flows_active, 1);
 	pfqd_fifo_account(sch, flow, 1, qdisc_pkt_len(skb), skb->truesize);
 }
@@ -68,7 +68,7 @@ struct sk_buff *pfqd_fifo_pop(struct Qdisc *sch, struct pfqd_flow *flow)
 	skb_mark_not_on_list(skb);
 	pfqd_fifo_account(sch, flow, -1, -(s64)qdisc_pkt_len(skb),
 			  -(s64)pfqd_cb(skb)->memory);
-	if (!flow->qlen)
+	if (!flow->qlen && flow->tier != PFQD_TIER_CONTROL)
 		pfqd_add(q->flows_active, -1);
 	return skb;
 }

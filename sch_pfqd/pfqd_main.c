@@ -23,6 +23,10 @@
 #include <net/netlink.h>
 #include "pfqd.h"
 
+bool pfqd_completion_param;
+module_param_named(completion, pfqd_completion_param, bool, 0644);
+MODULE_PARM_DESC(completion, "Read the stamps of packets, on every interface that does not say otherwise: the RTT class chooses the budget (default off)");
+
 /* --- limits --------------------------------------------------------------------- */
 
 /* The flow that is to lose; NULL when nothing needs to, or can. */
@@ -50,28 +54,23 @@ static struct pfqd_flow *pfqd_victim(struct Qdisc *sch)
 	return NULL;
 }
 
-/* What a trim took, for the report to the parent. */
-struct pfqd_lost {
-	u32	packets;
-	u32	bytes;
-	bool	mine;	/* one of them was of the flow asked about */
-};
-
-/* Drops until both limits hold. The lock's owner frees *to_free after it. */
-static struct pfqd_lost pfqd_trim(struct Qdisc *sch, const struct pfqd_flow *mine,
-				  struct sk_buff **to_free)
+/*
+ * Drops until both limits hold; the lock's owner frees *to_free after it. True: a
+ * packet of that flow is among them.
+ */
+static bool pfqd_trim(struct Qdisc *sch, const struct pfqd_flow *mine,
+		      struct sk_buff **to_free)
 {
 	struct pfqd_qdisc *q = qdisc_priv(sch);
-	struct pfqd_lost lost = {};
-	struct pfqd_flow *flow;
-	struct sk_buff *skb;
+	struct pfqd_flow *flow = pfqd_victim(sch);
+	bool lost = false;
 
-	while ((flow = pfqd_victim(sch))) {
-		skb = pfqd_fifo_pop(sch, flow);
-		lost.packets++;
-		lost.bytes += qdisc_pkt_len(skb);
-		lost.mine |= flow == mine;
-		qdisc_drop(skb, sch, to_free);
+	if (likely(!flow))
+		return false;
+	qdisc_qstats_overlimit(sch);
+	for (; flow; flow = pfqd_victim(sch)) {
+		lost |= flow == mine;
+		qdisc_drop(pfqd_fifo_pop(sch, flow), sch, to_free);
 		if (!flow->qlen)
 			pfqd_sched_leave(q, flow);
 	}
@@ -89,36 +88,71 @@ static struct pfqd_flow *pfqd_flow_of(struct pfqd_qdisc *q, const struct sk_buff
 	return pfqd_table_find(&q->table, &key);
 }
 
-/* Makes room after skb of that flow came in, and answers for it. */
-static int pfqd_make_room(struct Qdisc *sch, const struct pfqd_flow *flow, u32 len,
-			  struct sk_buff **to_free)
+static struct pfqd_flow *pfqd_queue(struct Qdisc *sch, struct sk_buff *skb, u64 now)
 {
-	struct pfqd_lost lost = pfqd_trim(sch, flow, to_free);
+	struct pfqd_qdisc *q = qdisc_priv(sch);
+	struct pfqd_flow *flow = pfqd_flow_of(q, skb);
 
-	if (!lost.packets)
-		return NET_XMIT_SUCCESS;
-	qdisc_qstats_overlimit(sch);
-	if (!lost.mine) {
-		qdisc_tree_reduce_backlog(sch, lost.packets, lost.bytes);
-		return NET_XMIT_SUCCESS;
+	if (!flow->qlen)
+		pfqd_sched_join(q, flow, now);
+	pfqd_fifo_push(sch, flow, skb, now);
+	return flow;
+}
+
+/*
+ * The segments of a GSO packet, each queued for itself; the flow of the last one:
+ * they all have the same headers. NULL: it cannot be split.
+ */
+static struct pfqd_flow *pfqd_queue_segments(struct Qdisc *sch, struct sk_buff *skb,
+					     u64 now)
+{
+	struct sk_buff *segment = pfqd_gso_split(skb), *next;
+	struct pfqd_qdisc *q = qdisc_priv(sch);
+	struct pfqd_flow *flow = NULL;
+
+	if (!segment)
+		return NULL;
+	for (; segment; segment = next) {
+		next = segment->next;
+		flow = pfqd_queue(sch, segment, now);
 	}
-	/* the parent will not count this packet: one less has gone, for it */
-	qdisc_tree_reduce_backlog(sch, lost.packets - 1, (int)(lost.bytes - len));
-	return NET_XMIT_CN;
+	pfqd_add(q->segmented, 1);
+	consume_skb(skb);
+	return flow;
+}
+
+/*
+ * Whatever happened, the parent's counts have to follow ours. It adds the packet
+ * that it gave us itself, unless our answer is that this one's flow has lost.
+ */
+static int pfqd_answer(struct Qdisc *sch, int packets, s64 bytes, u32 len, bool lost)
+{
+	if (!lost) {
+		packets -= 1;
+		bytes -= len;
+	}
+	if (unlikely(packets || bytes))
+		qdisc_tree_reduce_backlog(sch, -packets, (int)-bytes);
+	return lost ? NET_XMIT_CN : NET_XMIT_SUCCESS;
 }
 
 static int pfqd_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 			struct sk_buff **to_free)
 {
 	struct pfqd_qdisc *q = qdisc_priv(sch);
-	struct pfqd_flow *flow = pfqd_flow_of(q, skb);
-	u32 len = qdisc_pkt_len(skb);
-	u64 now = ktime_get_ns();
+	u32 len = qdisc_pkt_len(skb), packets = q->packets;
+	u64 now = ktime_get_ns(), bytes = q->bytes;
+	struct pfqd_flow *flow;
+	bool lost;
 
-	if (!flow->qlen)
-		pfqd_sched_join(q, flow, now);
-	pfqd_fifo_push(sch, flow, skb, now);
-	return pfqd_make_room(sch, flow, len, to_free);
+	if (unlikely(q->params.split_gso && skb_is_gso(skb)))
+		flow = pfqd_queue_segments(sch, skb, now);
+	else
+		flow = pfqd_queue(sch, skb, now);
+	if (unlikely(!flow))
+		return qdisc_drop(skb, sch, to_free);
+	lost = pfqd_trim(sch, flow, to_free);
+	return pfqd_answer(sch, q->packets - packets, q->bytes - bytes, len, lost);
 }
 
 /* --- dequeue -------------------------------------------------------------------- */
@@ -150,10 +184,12 @@ static struct sk_buff *pfqd_take(struct Qdisc *sch)
 	flow = pfqd_sched_next(sch);
 	if (!flow)
 		return NULL;
+	pfqd_budget(sch, flow);
 	skb = pfqd_fifo_pop(sch, flow);
 	pfqd_count_served(q, flow->tier, skb, now);
 	qdisc_bstats_update(sch, skb);
 	pfqd_sched_served(q, flow, qdisc_pkt_len(skb));
+	pfqd_meter(sch, qdisc_pkt_len(skb), now);
 	return skb;
 }
 
@@ -221,6 +257,7 @@ static void pfqd_destroy(struct Qdisc *sch)
 {
 	struct pfqd_qdisc *q = qdisc_priv(sch);
 
+	pfqd_rate_destroy(q);
 	pfqd_reset(sch);
 	pfqd_table_destroy(&q->table);
 }
@@ -229,14 +266,23 @@ static void pfqd_apply(struct Qdisc *sch, const struct pfqd_params *params)
 {
 	struct pfqd_qdisc *q = qdisc_priv(sch);
 
+	int i;
+
 	WRITE_ONCE(q->params.limit, params->limit);
 	WRITE_ONCE(q->params.memlimit, params->memlimit);
 	WRITE_ONCE(q->params.flows, params->flows);
 	WRITE_ONCE(q->params.quantum, params->quantum);
 	WRITE_ONCE(q->params.demote, params->demote);
 	WRITE_ONCE(q->params.control, params->control);
+	for (i = 0; i < __PFQD_RTT_MAX; i++)
+		WRITE_ONCE(q->params.budget[i], params->budget[i]);
+	WRITE_ONCE(q->params.rate, params->rate);
+	WRITE_ONCE(q->params.ecn, params->ecn);
+	WRITE_ONCE(q->params.split_gso, params->split_gso);
+	WRITE_ONCE(q->params.completion, params->completion);
 	q->quantum = pfqd_quantum(sch);
 	sch->limit = params->limit;
+	pfqd_rate_update(sch);
 }
 
 static int pfqd_change(struct Qdisc *sch, struct nlattr *opt,
@@ -246,7 +292,7 @@ static int pfqd_change(struct Qdisc *sch, struct nlattr *opt,
 	struct pfqd_params params = q->params;
 	struct pfqd_segment **directory;
 	struct sk_buff *to_free = NULL;
-	struct pfqd_lost lost;
+	u32 packets, bytes;
 	int err;
 
 	err = pfqd_parse(&params, opt, extack);
@@ -259,8 +305,10 @@ static int pfqd_change(struct Qdisc *sch, struct nlattr *opt,
 	sch_tree_lock(sch);
 	directory = pfqd_table_resize(&q->table, directory, params.flows);
 	pfqd_apply(sch, &params);
-	lost = pfqd_trim(sch, NULL, &to_free);
-	qdisc_tree_reduce_backlog(sch, lost.packets, lost.bytes);
+	packets = q->packets;
+	bytes = q->bytes;
+	pfqd_trim(sch, NULL, &to_free);
+	qdisc_tree_reduce_backlog(sch, packets - q->packets, bytes - (u32)q->bytes);
 	sch_tree_unlock(sch);
 
 	kvfree(directory);
@@ -284,10 +332,12 @@ static int pfqd_init(struct Qdisc *sch, struct nlattr *opt,
 		return err;
 	sch->flags &= ~TCQ_F_CAN_BYPASS;
 	pfqd_apply(sch, &params);
+	pfqd_rate_init(sch);
 	return 0;
 }
 
 static struct Qdisc_ops pfqd_qdisc_ops __read_mostly = {
+	.cl_ops		= &pfqd_class_ops,
 	.id		= "pfqd",
 	.priv_size	= sizeof(struct pfqd_qdisc),
 	.enqueue	= pfqd_enqueue,
@@ -308,15 +358,25 @@ static int __init pfqd_module_init(void)
 
 	if (err)
 		return err;
+	err = pfqd_links_start();
+	if (err)
+		goto err_links;
 	err = register_qdisc(&pfqd_qdisc_ops);
 	if (err)
-		pfqd_flow_cache_destroy();
+		goto err_qdisc;
+	return 0;
+
+err_qdisc:
+	pfqd_links_stop();
+err_links:
+	pfqd_flow_cache_destroy();
 	return err;
 }
 
 static void __exit pfqd_module_exit(void)
 {
 	unregister_qdisc(&pfqd_qdisc_ops);
+	pfqd_links_stop();
 	pfqd_flow_cache_destroy();
 }
 

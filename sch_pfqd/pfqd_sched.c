@@ -21,9 +21,7 @@
  * that also when he empties and comes back; credit that is left is not kept.
  *
  * Where the rest of the design goes: an order by completion bands replaces what
- * pfqd_sched_pick() picks, and ends the cycle by counting turns; the congestion
- * signal (mark, or drop from the head) belongs into pfqd_take() between
- * pfqd_sched_next() and pfqd_fifo_pop(), where flow and head are known.
+ * pfqd_sched_pick() picks, and ends the cycle by counting turns.
  */
 #include <linux/netdevice.h>
 #include "pfqd.h"

@@ -18,7 +18,7 @@
  * himself. While such a FIFO is backlogged, new tuples of its sources stay with
  * it even if flows have become free, so that no flow is ever reordered.
  */
-#include <linux/hash.h>
+#include <linux/kernel.h>
 #include <linux/mm.h>
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -49,12 +49,6 @@ void pfqd_flow_init(struct pfqd_flow *flow)
 }
 
 /* --- buckets ----------------------------------------------------------------- */
-
-static struct hlist_head *pfqd_bucket(struct pfqd_table *table, u32 index)
-{
-	return &table->segment[index / PFQD_SEGMENT_BUCKETS]
-			->bucket[index % PFQD_SEGMENT_BUCKETS];
-}
 
 /*
  * Of the buckets [0, buckets) the first (buckets - half) are already split, where
@@ -205,7 +199,7 @@ static struct pfqd_flow *pfqd_table_shared(struct pfqd_table *table,
 {
 	u32 hash = hsiphash(&key->saddr, sizeof(key->saddr), &table->secret);
 
-	return &table->overflow[hash_32(hash, PFQD_OVERFLOW_BITS)];
+	return &table->overflow[reciprocal_scale(hash, PFQD_SHARED_FIFOS)];
 }
 
 /*
@@ -261,7 +255,7 @@ void pfqd_table_purge(struct pfqd_table *table)
 		}
 		INIT_HLIST_HEAD(pfqd_bucket(table, i));
 	}
-	for (i = 0; i < PFQD_OVERFLOW_FIFOS; i++) {
+	for (i = 0; i < PFQD_SHARED_FIFOS; i++) {
 		pfqd_fifo_free(&table->overflow[i]);
 		pfqd_flow_init(&table->overflow[i]);
 	}
@@ -279,12 +273,12 @@ int pfqd_table_init(struct pfqd_table *table, u32 limit)
 	INIT_LIST_HEAD(&table->idlers);
 	get_random_bytes(&table->secret, sizeof(table->secret));
 
-	table->overflow = kvcalloc(PFQD_OVERFLOW_FIFOS, sizeof(*table->overflow),
+	table->overflow = kvcalloc(PFQD_SHARED_FIFOS, sizeof(*table->overflow),
 				   GFP_KERNEL);
 	table->segment = pfqd_table_directory(limit);
 	if (!table->overflow || !table->segment)
 		return -ENOMEM;
-	for (i = 0; i < PFQD_OVERFLOW_FIFOS; i++)
+	for (i = 0; i < PFQD_SHARED_FIFOS; i++)
 		pfqd_flow_init(&table->overflow[i]);
 
 	table->segments = pfqd_directory_size(limit);

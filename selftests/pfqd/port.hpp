@@ -34,6 +34,9 @@ namespace pfqd::selftest {
 
 struct PfqdOptions {
     std::optional<uint32_t> limit{}, memlimit{}, flows{}, quantum{}, demote{}, control{};
+    std::optional<uint32_t> budget{}, budget_short{}, budget_long{};
+    std::optional<uint64_t> rate{};
+    std::optional<uint8_t> ecn{}, split_gso{}, completion{};
 };
 
 inline QdiscOptions pfqd_options(const PfqdOptions& options) {
@@ -45,6 +48,13 @@ inline QdiscOptions pfqd_options(const PfqdOptions& options) {
         if (options.quantum) message.put_u32(TCA_PFQD_QUANTUM, *options.quantum);
         if (options.demote) message.put_u32(TCA_PFQD_DEMOTE, *options.demote);
         if (options.control) message.put_u32(TCA_PFQD_CONTROL, *options.control);
+        if (options.budget) message.put_u32(TCA_PFQD_BUDGET, *options.budget);
+        if (options.budget_short) message.put_u32(TCA_PFQD_BUDGET_SHORT, *options.budget_short);
+        if (options.budget_long) message.put_u32(TCA_PFQD_BUDGET_LONG, *options.budget_long);
+        if (options.rate) message.put(TCA_PFQD_RATE, &*options.rate, sizeof(*options.rate));
+        if (options.ecn) message.put_u8(TCA_PFQD_ECN, *options.ecn);
+        if (options.split_gso) message.put_u8(TCA_PFQD_SPLIT_GSO, *options.split_gso);
+        if (options.completion) message.put_u8(TCA_PFQD_COMPLETION, *options.completion);
     };
 }
 
@@ -64,7 +74,8 @@ struct PfqdStats {
     QdiscStats qdisc;
     std::array<TierStats, __PFQD_TIER_MAX> tier;
     uint64_t drops_limit, drops_memlimit, demotions, overflow_packets, alloc_failures, cycles;
-    uint32_t flows_active, flows_allocated, memory;
+    uint64_t marks, drops_budget, unmarkable, segmented, rate;
+    uint32_t flows_active, flows_allocated, memory, rate_source, completion, completion_source;
 };
 
 inline TierStats tier_stats(const nlattr* tier) {
@@ -93,6 +104,14 @@ inline PfqdStats pfqd_stats(const End& end, uint32_t parent = TC_H_ROOT) {
     stats.overflow_packets = nl::attr_u64(find_in(app, TCA_PFQD_STATS_OVERFLOW_PACKETS));
     stats.alloc_failures = nl::attr_u64(find_in(app, TCA_PFQD_STATS_ALLOC_FAILURES));
     stats.cycles = nl::attr_u64(find_in(app, TCA_PFQD_STATS_CYCLES));
+    stats.marks = nl::attr_u64(find_in(app, TCA_PFQD_STATS_MARKS));
+    stats.drops_budget = nl::attr_u64(find_in(app, TCA_PFQD_STATS_DROPS_BUDGET));
+    stats.unmarkable = nl::attr_u64(find_in(app, TCA_PFQD_STATS_UNMARKABLE));
+    stats.segmented = nl::attr_u64(find_in(app, TCA_PFQD_STATS_SEGMENTED));
+    stats.rate = nl::attr_u64(find_in(app, TCA_PFQD_STATS_RATE));
+    stats.rate_source = nl::attr_u32(find_in(app, TCA_PFQD_STATS_RATE_SOURCE));
+    stats.completion = nl::attr_u32(find_in(app, TCA_PFQD_STATS_COMPLETION));
+    stats.completion_source = nl::attr_u32(find_in(app, TCA_PFQD_STATS_COMPLETION_SOURCE));
     stats.flows_active = nl::attr_u32(find_in(app, TCA_PFQD_STATS_FLOWS_ACTIVE));
     stats.flows_allocated = nl::attr_u32(find_in(app, TCA_PFQD_STATS_FLOWS_ALLOCATED));
     stats.memory = nl::attr_u32(find_in(app, TCA_PFQD_STATS_MEMORY));

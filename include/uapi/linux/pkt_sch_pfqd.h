@@ -14,35 +14,114 @@
 #define _UAPI_LINUX_PKT_SCH_PFQD_H
 
 /*
- * Options, all __u32.
+ * Options: __u32 unless another type is given. Range and default stand below as
+ * PFQD_x_MIN, _MAX and _DEFAULT.
  *
  * LIMIT	bytes of queued packets (qdisc packet length: what the packets
  *		take on the wire without preamble, a GSO packet with the headers
- *		of all its segments), 1 .. 2^30, default 33554432. When more
- *		is queued, the fattest flow loses from its head. Two packets
- *		always fit.
- * MEMLIMIT	bytes of memory of queued packets (truesize), range, default and
- *		effect as LIMIT.
- * FLOWS	flows that have a FIFO of their own, 1 .. 1048576, default 65536.
- *		Tuples beyond share 64 FIFOs, by source address.
- * QUANTUM	bytes of a turn, 256 .. 1048576. Default: the device's MTU plus
- *		its link header, clamped to that range, following MTU changes.
+ *		of all its segments). When more is queued, the fattest flow loses
+ *		from its head. Two packets always fit.
+ * MEMLIMIT	bytes of memory of queued packets (truesize); effect as LIMIT.
+ * FLOWS	flows that have a FIFO of their own. Tuples beyond share
+ *		PFQD_SHARED_FIFOS FIFOs, by source address.
+ * QUANTUM	bytes of a turn. 0, the default: the device's MTU plus its link
+ *		header, clamped to PFQD_QUANTUM_MIN .. _MAX, following MTU
+ *		changes. Dumps give the value in force.
  * DEMOTE	microseconds without an empty moment after which a flow moves
- *		to the low tier, 1 .. 60000000, default 5000.
- * CONTROL	control packets a service cycle, 1 .. 1024, default 8.
+ *		to the low tier.
+ * CONTROL	control packets a service cycle.
+ * BUDGET	microseconds: the sojourn budget of forwarded traffic without an
+ *		RTT class. A forwarded flow with more than
+ *		max(PFQD_FLOW_FLOOR, budget * rate / backlogged flows) bytes
+ *		queued is marked CE at its head, or loses its oldest packets if
+ *		it is not ECN-capable.
+ * BUDGET_SHORT	microseconds: of packets stamped with the short RTT class
+ * BUDGET_LONG	microseconds: of packets stamped with the long RTT class; both
+ *		apply only where COMPLETION is in effect
+ * ECN		__u8, 0 or 1: 0 treats everything as not ECN-capable
+ * RATE		__u64, bytes/s that the budgets are computed from. 0, the
+ *		default: found out, see enum pfqd_rate_source.
+ * SPLIT_GSO	__u8, 0 or 1: GSO packets are segmented when they are queued
+ * COMPLETION	__u8, enum pfqd_switch: whether stamps are read
  */
 enum {
 	TCA_PFQD_UNSPEC,
+	TCA_PFQD_PAD,
 	TCA_PFQD_LIMIT,
 	TCA_PFQD_MEMLIMIT,
 	TCA_PFQD_FLOWS,
 	TCA_PFQD_QUANTUM,
 	TCA_PFQD_DEMOTE,
 	TCA_PFQD_CONTROL,
+	TCA_PFQD_BUDGET,
+	TCA_PFQD_BUDGET_SHORT,
+	TCA_PFQD_BUDGET_LONG,
+	TCA_PFQD_ECN,
+	TCA_PFQD_RATE,
+	TCA_PFQD_SPLIT_GSO,
+	TCA_PFQD_COMPLETION,
 	__TCA_PFQD_MAX
 };
 
 #define TCA_PFQD_MAX (__TCA_PFQD_MAX - 1)
+
+/*
+ * Decimal literals, so that error texts can be made of them. Sources: the table
+ * of PFQD-DC's design for defaults; the upper bounds keep all sums of the module
+ * far from overflow.
+ */
+#define PFQD_LIMIT_MIN		1		/* bytes */
+#define PFQD_LIMIT_MAX		1073741824
+#define PFQD_LIMIT_DEFAULT	33554432
+#define PFQD_MEMLIMIT_MIN	1		/* bytes */
+#define PFQD_MEMLIMIT_MAX	1073741824
+#define PFQD_MEMLIMIT_DEFAULT	33554432
+#define PFQD_FLOWS_MIN		1
+#define PFQD_FLOWS_MAX		1048576
+#define PFQD_FLOWS_DEFAULT	65536
+#define PFQD_QUANTUM_MIN	256		/* bytes */
+#define PFQD_QUANTUM_MAX	1048576
+#define PFQD_QUANTUM_DEFAULT	0
+#define PFQD_DEMOTE_MIN		1		/* us */
+#define PFQD_DEMOTE_MAX		60000000
+#define PFQD_DEMOTE_DEFAULT	5000
+#define PFQD_CONTROL_MIN	1		/* packets a cycle */
+#define PFQD_CONTROL_MAX	1024
+#define PFQD_CONTROL_DEFAULT	8
+#define PFQD_BUDGET_MIN		1		/* us, all three budgets */
+#define PFQD_BUDGET_MAX		1000000
+#define PFQD_BUDGET_DEFAULT	5000
+#define PFQD_BUDGET_SHORT_DEFAULT 20
+#define PFQD_BUDGET_LONG_DEFAULT 5000
+#define PFQD_ECN_DEFAULT	1
+#define PFQD_RATE_MIN		1000		/* bytes/s, or 0 */
+#define PFQD_RATE_MAX		1000000000000
+#define PFQD_RATE_DEFAULT	0
+#define PFQD_SPLIT_GSO_DEFAULT	0
+#define PFQD_COMPLETION_DEFAULT	PFQD_SWITCH_INHERIT
+
+#define PFQD_FLOW_FLOOR		65536		/* bytes */
+#define PFQD_SHARED_FIFOS	64
+
+/* A switch of an interface over a module parameter. */
+enum pfqd_switch {
+	PFQD_SWITCH_OFF,
+	PFQD_SWITCH_ON,
+	PFQD_SWITCH_INHERIT,	/* as the module parameter says */
+	__PFQD_SWITCH_MAX
+};
+
+#define PFQD_SWITCH_MAX (__PFQD_SWITCH_MAX - 1)
+
+/* Where the rate in force comes from. */
+enum pfqd_rate_source {
+	PFQD_RATE_OPTION,	/* RATE */
+	PFQD_RATE_LINK,		/* root of a device with a bus parent: its speed */
+	PFQD_RATE_ASSUMED,	/* to be measured: so far the link's speed, or 10 Gbit/s */
+	PFQD_RATE_MEASURED,	/* below any parent, and on virtual devices: the rate
+				 * at which backlog drained, capped by the speed */
+	__PFQD_RATE_SOURCE_MAX
+};
 
 /*
  * Statistics. Counters are __u64 and never go back while the qdisc lives;
@@ -53,12 +132,23 @@ enum {
  * DROPS_LIMIT		counter: packets lost to LIMIT
  * DROPS_MEMLIMIT	counter: packets lost to MEMLIMIT
  * DEMOTIONS		counter: moves of a flow from high to low
- * FLOWS_ACTIVE		gauge: flows with a packet queued, shared FIFOs included
+ * FLOWS_ACTIVE		gauge: flows with a packet queued, shared FIFOs included, the
+ *			control tier not
  * FLOWS_ALLOCATED	gauge: flows in memory, idle ones included
  * OVERFLOW_PACKETS	counter: packets that went to a shared FIFO
  * ALLOC_FAILURES	counter: flows that could not be allocated
  * MEMORY		gauge: truesize of what is queued, bytes
  * CYCLES		counter: service cycles begun
+ * MARKS		counter: packets marked CE, a GSO packet as its segments
+ * DROPS_BUDGET		counter: packets lost to a budget
+ * UNMARKABLE		counter: of those, the ones that no mark can be written to
+ *			because they have no IP header where one is looked for
+ * SEGMENTED		counter: GSO packets split by SPLIT_GSO
+ * RATE			gauge, __u64: bytes/s in force
+ * RATE_SOURCE		enum pfqd_rate_source
+ * COMPLETION		0 or 1: whether stamps are read
+ * COMPLETION_SOURCE	enum pfqd_switch: what decided that
+ * FLOW			nested TCA_PFQD_FLOW_*: in the statistics of a class, alone
  */
 enum {
 	TCA_PFQD_STATS_UNSPEC,
@@ -73,6 +163,15 @@ enum {
 	TCA_PFQD_STATS_ALLOC_FAILURES,
 	TCA_PFQD_STATS_MEMORY,
 	TCA_PFQD_STATS_CYCLES,
+	TCA_PFQD_STATS_MARKS,
+	TCA_PFQD_STATS_DROPS_BUDGET,
+	TCA_PFQD_STATS_UNMARKABLE,
+	TCA_PFQD_STATS_SEGMENTED,
+	TCA_PFQD_STATS_RATE,
+	TCA_PFQD_STATS_RATE_SOURCE,
+	TCA_PFQD_STATS_COMPLETION,
+	TCA_PFQD_STATS_COMPLETION_SOURCE,
+	TCA_PFQD_STATS_FLOW,
 	__TCA_PFQD_STATS_MAX
 };
 
@@ -109,5 +208,43 @@ enum {
 };
 
 #define TCA_PFQD_TIER_MAX (__TCA_PFQD_TIER_MAX - 1)
+
+/*
+ * One flow. The classes of the qdisc are its backlogged flows: a class dump lists
+ * up to PFQD_CLASSES_MAX of them, numbered in the order of the dump. They cannot
+ * be made, changed, asked for one by one, or have filters or qdiscs. Queued packets
+ * and bytes are in the class's TCA_STATS_QUEUE.
+ *
+ * FAMILY	__u16: the ethertype behind VLAN tags, ETH_P_IP, ...
+ * SADDR, DADDR	4 bytes (IPv4) or 16 (IPv6), in network order; absent in what is
+ *		neither, and in shared FIFOs
+ * PROTOCOL	__u8: IP protocol
+ * SPORT, DPORT	__u16; absent where the flow has no ports
+ * FRAGMENT	flag: fragments, whatever their ports
+ * SHARED	flag: one of the FIFOs that tuples share when there are no more flows
+ * TIER		__u32, enum pfqd_tier
+ * AGE		__u64: ns since the flow was last empty
+ * MEMORY	__u32: truesize of what is queued, bytes
+ */
+enum {
+	TCA_PFQD_FLOW_UNSPEC,
+	TCA_PFQD_FLOW_PAD,
+	TCA_PFQD_FLOW_FAMILY,
+	TCA_PFQD_FLOW_SADDR,
+	TCA_PFQD_FLOW_DADDR,
+	TCA_PFQD_FLOW_PROTOCOL,
+	TCA_PFQD_FLOW_SPORT,
+	TCA_PFQD_FLOW_DPORT,
+	TCA_PFQD_FLOW_FRAGMENT,
+	TCA_PFQD_FLOW_SHARED,
+	TCA_PFQD_FLOW_TIER,
+	TCA_PFQD_FLOW_AGE,
+	TCA_PFQD_FLOW_MEMORY,
+	__TCA_PFQD_FLOW_MAX
+};
+
+#define TCA_PFQD_FLOW_MAX (__TCA_PFQD_FLOW_MAX - 1)
+
+#define PFQD_CLASSES_MAX 65535
 
 #endif /* _UAPI_LINUX_PKT_SCH_PFQD_H */
