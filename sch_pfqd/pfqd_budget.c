@@ -127,8 +127,8 @@ void pfqd_budget(struct Qdisc *sch, struct pfqd_flow *flow)
 		dsfield = pfqd_dsfield(flow->head);
 		if (!pfqd_over_budget(q, flow, dsfield))
 			break;
-		if (q->params.ecn && dsfield >= 0 &&
-		    INET_ECN_is_capable(dsfield)) {
+		/* any of ECT(0), ECT(1), CE: INET_ECN_is_capable() forgets ECT(1) */
+		if (q->params.ecn && dsfield >= 0 && (dsfield & INET_ECN_MASK)) {
 			pfqd_mark(q, flow->head, dsfield);
 			break;
 		}

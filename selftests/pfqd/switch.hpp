@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+//
+// The bench for traffic that is forwarded: a switch with pfqd on its way out.
+//
+//   sender namespace          switch namespace             receiver namespace
+//   feed ------- fast ------- in  [bridge]  [pfqd] out ---- slow ---- sink
+//
+// The way in is a thousand times faster than the way out, so what the sender sends
+// at once is queued in pfqd before the frame that hold() put on the slow wire has
+// left it.
+#pragma once
+
+#include "selftests/pfqd/port.hpp"
+
+namespace pfqd::selftest {
+
+struct SwitchOptions {
+    PfqdOptions pfqd{};
+    uint64_t rate = kWireRate;   // bit/s, of the way out
+    uint64_t feed = 0;           // bit/s, of the way in; 0: a thousand times as fast
+    uint64_t feed_delay = 1000;  // ns, each way
+    uint8_t gro = 0;             // of the way in
+    uint32_t moderation_ns = 0;  // of the way in: what arrives within becomes one batch
+};
+
+class Switch {
+  public:
+    explicit Switch(const SwitchOptions& options = {})
+        : sender_(loaded_netns()),
+          switch_(quiet_netns()),
+          receiver_(quiet_netns()),
+          feed_ends_(make_wire(sender_, {.rate = feed_rate(options), .delay = options.feed_delay, .ring = 0},
+                               switch_, in_options(options))),
+          out_ends_(make_wire(switch_, {.name = "out", .rate = options.rate, .delay = 1000, .ring = 0},
+                              receiver_, {})),
+          bridge_(make_bridge(switch_, {&feed_ends_.second, &out_ends_.first})),
+          source_(feed_ends_.first),
+          local_(out_ends_.first),
+          sink_(out_ends_.second) {
+        set_qdisc(feed_ends_.first, "pfifo", fifo_options(1'000'000));
+        set_qdisc(out(), "pfqd", pfqd_options(options.pfqd));
+        for (const End* end : {&feed_ends_.first, &feed_ends_.second, &out_ends_.first, &out_ends_.second})
+            end->wait_running();
+        sleep_ns(1'000'000);  // the bridge's ports forward
+    }
+
+    const End& feed() const { return feed_ends_.first; }
+    const End& in() const { return feed_ends_.second; }
+    const End& out() const { return out_ends_.first; }
+    const End& sink() const { return out_ends_.second; }
+    PacketSocket& source() { return source_; }  // forwarded
+    PacketSocket& local() { return local_; }    // the switch's own
+
+    // Frames on the slow wire, one after the other: whatever follows waits.
+    void hold(uint32_t frames = 1) {
+        for (uint32_t i = 0; i < frames; i++) local_.send(raw_frame(1514));
+    }
+    // What was sent so far is queued: the fast wire is empty.
+    void settle() { sleep_ns(kFrameNs / 2); }
+
+    // What comes out but the frames of hold(): of their type.
+    std::vector<Bytes> drain() {
+        std::vector<Bytes> frames;
+        for (Received& received : sink_.receive_all())
+            if (!is_hold(received.frame)) frames.push_back(std::move(received.frame));
+        return frames;
+    }
+
+    PfqdStats stats() const { return pfqd_stats(out()); }
+
+  private:
+    static nl::Netns loaded_netns() {
+        load_module("wire");
+        load_module("sch_pfqd");
+        return quiet_netns();
+    }
+    static uint64_t feed_rate(const SwitchOptions& options) {
+        return options.feed ? options.feed : 1000 * options.rate;
+    }
+    static EndOptions in_options(const SwitchOptions& options) {
+        EndOptions in;
+        in.name = "in";
+        in.delay = options.feed_delay;
+        in.rate = feed_rate(options);
+        in.gro = options.gro;
+        if (options.moderation_ns) {
+            in.moderation = options.moderation_ns;
+            in.mode = LAB_WIRE_MODERATION_ALL;
+        }
+        return in;
+    }
+    static bool is_hold(const Bytes& frame) {
+        return frame.size() > 13 && frame[12] == kRawType >> 8 && frame[13] == (kRawType & 0xff);
+    }
+
+    nl::Netns sender_, switch_, receiver_;
+    std::pair<End, End> feed_ends_, out_ends_;
+    End bridge_;
+    PacketSocket source_, local_, sink_;
+};
+
+}  // namespace pfqd::selftest
