@@ -8,12 +8,24 @@
  * sizes with its two ranks. Lengths are qdisc_pkt_len(), which never changes
  * while a packet is queued; memory is the truesize noted at enqueue.
  */
+#include <linux/tcp.h>
 #include "pfqd.h"
 
+/*
+ * A GSO packet of a virtual machine comes without a segment count. The core counts
+ * for itself then, for the packet length; so do we, taking it for TCP.
+ */
 u32 pfqd_segments(const struct sk_buff *skb)
 {
-	/* a GSO packet from a guest may come without a segment count */
-	return skb_is_gso(skb) ? max_t(u32, skb_shinfo(skb)->gso_segs, 1) : 1;
+	const struct skb_shared_info *shared = skb_shinfo(skb);
+	int payload;
+
+	if (likely(!shared->gso_size))
+		return 1;
+	if (shared->gso_segs)
+		return shared->gso_segs;
+	payload = (int)skb->len - skb_transport_offset(skb) - (int)sizeof(struct tcphdr);
+	return max_t(int, DIV_ROUND_UP(payload, (int)shared->gso_size), 1);
 }
 
 static void pfqd_fifo_rank(struct pfqd_qdisc *q, struct pfqd_flow *flow,

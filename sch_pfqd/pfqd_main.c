@@ -123,7 +123,8 @@ static struct pfqd_flow *pfqd_queue_segments(struct Qdisc *sch, struct sk_buff *
 
 /*
  * Whatever happened, the parent's counts have to follow ours. It adds the packet
- * that it gave us itself, unless our answer is that this one's flow has lost.
+ * that it gave us itself, and activates our class, unless our answer is that this
+ * one's flow has lost.
  */
 static int pfqd_answer(struct Qdisc *sch, int packets, s64 bytes, u32 len, bool lost)
 {
@@ -142,8 +143,8 @@ static int pfqd_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	struct pfqd_qdisc *q = qdisc_priv(sch);
 	u32 len = qdisc_pkt_len(skb), packets = q->packets;
 	u64 now = ktime_get_ns(), bytes = q->bytes;
+	bool lost, active = sch->q.qlen;
 	struct pfqd_flow *flow;
-	bool lost;
 
 	if (unlikely(q->params.split_gso && skb_is_gso(skb)))
 		flow = pfqd_queue_segments(sch, skb, now);
@@ -151,7 +152,8 @@ static int pfqd_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 		flow = pfqd_queue(sch, skb, now);
 	if (unlikely(!flow))
 		return qdisc_drop(skb, sch, to_free);
-	lost = pfqd_trim(sch, flow, to_free);
+	/* segments may trim each other: some are queued, and the class must know */
+	lost = pfqd_trim(sch, flow, to_free) && active;
 	return pfqd_answer(sch, q->packets - packets, q->bytes - bytes, len, lost);
 }
 

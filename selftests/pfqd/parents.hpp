@@ -93,7 +93,7 @@ inline void make_qfq(const End& end) {
     set_qdisc(end, "qfq");
     add_class(end, kClass, kRoot, "qfq", [](nl::Message& message) {
         message.put_u32(TCA_QFQ_WEIGHT, 1);
-        message.put_u32(TCA_QFQ_LMAX, 2048);
+        message.put_u32(TCA_QFQ_LMAX, 65536);
     });
 }
 
