@@ -241,7 +241,7 @@ void test_lone_packet(Tap& tap) {
 void test_tcp(Tap& tap) {
     for (const uint8_t split : {0, 1}) {
         tap.section(split ? "split" : "whole");
-        Switch bench({.pfqd = {}, .rate = 1'000'000'000});
+        Switch bench({.pfqd = {}, .rate = 1'000'000'000, .frames = false});
         set_qdisc(bench.feed(), "pfqd", pfqd_options({.split_gso = split}), {TC_H_ROOT, 0x20000});
         bench.feed().change({.rate = 1'000'000'000});
         bench.feed().add_address("10.0.0.1");

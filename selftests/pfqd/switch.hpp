@@ -21,6 +21,7 @@ struct SwitchOptions {
     uint64_t feed_delay = 1000;  // ns, each way
     uint8_t gro = 0;             // of the way in
     uint32_t moderation_ns = 0;  // of the way in: what arrives within becomes one batch
+    bool frames = true;          // packet sockets, which keep a copy of all that they see
 };
 
 class Switch {
@@ -33,10 +34,12 @@ class Switch {
                                switch_, in_options(options))),
           out_ends_(make_wire(switch_, {.name = "out", .rate = options.rate, .delay = 1000, .ring = 0},
                               receiver_, {})),
-          bridge_(make_bridge(switch_, {&feed_ends_.second, &out_ends_.first})),
-          source_(feed_ends_.first),
-          local_(out_ends_.first),
-          sink_(out_ends_.second) {
+          bridge_(make_bridge(switch_, {&feed_ends_.second, &out_ends_.first})) {
+        if (options.frames) {
+            source_.emplace(feed_ends_.first);
+            local_.emplace(out_ends_.first);
+            sink_.emplace(out_ends_.second);
+        }
         set_qdisc(feed_ends_.first, "pfifo", fifo_options(1'000'000));
         set_qdisc(out(), "pfqd", pfqd_options(options.pfqd));
         for (const End* end : {&feed_ends_.first, &feed_ends_.second, &out_ends_.first, &out_ends_.second})
@@ -48,12 +51,12 @@ class Switch {
     const End& in() const { return feed_ends_.second; }
     const End& out() const { return out_ends_.first; }
     const End& sink() const { return out_ends_.second; }
-    PacketSocket& source() { return source_; }  // forwarded
-    PacketSocket& local() { return local_; }    // the switch's own
+    PacketSocket& source() { return source_.value(); }  // forwarded
+    PacketSocket& local() { return local_.value(); }    // the switch's own
 
     // Frames on the slow wire, one after the other: whatever follows waits.
     void hold(uint32_t frames = 1) {
-        for (uint32_t i = 0; i < frames; i++) local_.send(raw_frame(1514));
+        for (uint32_t i = 0; i < frames; i++) local().send(raw_frame(1514));
     }
     // What was sent so far is queued: the fast wire is empty.
     void settle() { sleep_ns(kFrameNs / 2); }
@@ -61,7 +64,7 @@ class Switch {
     // What comes out but the frames of hold(): of their type.
     std::vector<Bytes> drain() {
         std::vector<Bytes> frames;
-        for (Received& received : sink_.receive_all())
+        for (Received& received : sink_.value().receive_all())
             if (!is_hold(received.frame)) frames.push_back(std::move(received.frame));
         return frames;
     }
@@ -96,7 +99,7 @@ class Switch {
     nl::Netns sender_, switch_, receiver_;
     std::pair<End, End> feed_ends_, out_ends_;
     End bridge_;
-    PacketSocket source_, local_, sink_;
+    std::optional<PacketSocket> source_, local_, sink_;
 };
 
 }  // namespace pfqd::selftest
