@@ -143,7 +143,7 @@ int pfqd_table_init(struct pfqd_table *table, u32 limit);
 void pfqd_table_destroy(struct pfqd_table *table);
 void pfqd_table_purge(struct pfqd_table *table);
 struct pfqd_flow *pfqd_table_find(struct pfqd_table *table,
-				  const struct pfqd_key *key);
+				  const struct pfqd_key *key, bool crowded);
 void pfqd_table_idle(struct pfqd_table *table, struct pfqd_flow *flow);
 
 /* Changing `flows` at run time: allocate, swap under the lock, free the rest. */

@@ -9,9 +9,10 @@
  * class: a bulk flow once in several packets.
  *
  * How exact is it? All operations are O(1). The flow found is of the largest
- * class in use, and the largest of the first 8 flows in it. With up to 8 flows in
- * that class it is the fattest; with more it may be smaller than the fattest, by
- * an eighth at most (below 1 KB: by 64 B).
+ * class in use, and the largest of the 8 flows that are in it longest. With up to 8
+ * flows in that class it is the fattest; with more it may be smaller than the
+ * fattest, by an eighth at most (below 1 KB: by 64 B). Among equals the one that
+ * has been so fat for longest loses, not the one that has just come.
  */
 #include <linux/bitops.h>
 #include "pfqd.h"
@@ -63,7 +64,7 @@ void pfqd_rank_set(struct pfqd_rank *rank, struct pfqd_rank_node *node, u32 size
 	node->bucket = bucket;
 	if (!bucket)
 		return;
-	list_add(&node->link, &rank->bucket[bucket]);
+	list_add_tail(&node->link, &rank->bucket[bucket]);
 	__set_bit(bucket, rank->used);
 }
 

@@ -79,13 +79,29 @@ static bool pfqd_trim(struct Qdisc *sch, const struct pfqd_flow *mine,
 
 /* --- enqueue -------------------------------------------------------------------- */
 
+/*
+ * Full, and of so many flows that not even one full packet of each would fit: a
+ * flood of tuples, or as good as one. Flows of one packet each are all alike, so
+ * there is no fattest any more that could be made to pay. New tuples have to share
+ * then, by source, until there is room: that makes the flood's source the fattest.
+ */
+static bool pfqd_crowded(const struct pfqd_qdisc *q)
+{
+	u64 whole = (u64)q->flows_active * q->quantum;
+	const struct pfqd_params *params = &q->params;
+
+	return (whole > params->limit && q->bytes + q->quantum > params->limit) ||
+	       (2 * whole > params->memlimit &&
+		q->memory + 2 * q->quantum > params->memlimit);
+}
+
 static struct pfqd_flow *pfqd_flow_of(struct pfqd_qdisc *q, const struct sk_buff *skb)
 {
 	struct pfqd_key key;
 
 	if (pfqd_classify(skb, &key))
 		return &q->sched.control;
-	return pfqd_table_find(&q->table, &key);
+	return pfqd_table_find(&q->table, &key, pfqd_crowded(q));
 }
 
 static struct pfqd_flow *pfqd_queue(struct Qdisc *sch, struct sk_buff *skb, u64 now)

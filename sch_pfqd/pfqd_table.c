@@ -13,10 +13,11 @@
  * a new flow takes the one that is longest idle before it allocates, beyond that
  * number or at the limit. In steady state nothing is allocated.
  *
- * No flow to be had (all busy, or no memory): the packet goes to one of 64 shared
- * FIFOs, by source address: whoever floods with random tuples shares with
- * himself. While such a FIFO is backlogged, new tuples of its sources stay with
- * it even if flows have become free, so that no flow is ever reordered.
+ * No flow to be had (all busy, or no memory, or the qdisc is crowded): the packet
+ * goes to one of 64 shared FIFOs, by source address: whoever floods with random
+ * tuples shares with himself. While such a FIFO is backlogged, new tuples of its
+ * sources stay with it even if flows have become free, so that no flow is ever
+ * reordered.
  */
 #include <linux/kernel.h>
 #include <linux/mm.h>
@@ -204,10 +205,10 @@ static struct pfqd_flow *pfqd_table_shared(struct pfqd_table *table,
 
 /*
  * The flow for a packet with that key; never NULL. What it returns is empty
- * (then it is in no list) or backlogged.
+ * (then it is in no list) or backlogged. Crowded: there is no new one to be had.
  */
 struct pfqd_flow *pfqd_table_find(struct pfqd_table *table,
-				  const struct pfqd_key *key)
+				  const struct pfqd_key *key, bool crowded)
 {
 	u32 hash = hsiphash(key, sizeof(*key), &table->secret);
 	struct pfqd_flow *flow = pfqd_table_lookup(table, hash, key);
@@ -219,7 +220,7 @@ struct pfqd_flow *pfqd_table_find(struct pfqd_table *table,
 		return flow;
 	}
 	shared = pfqd_table_shared(table, key);
-	if (!shared->qlen) {
+	if (!shared->qlen && !crowded) {
 		flow = pfqd_table_add(table, hash, key);
 		if (flow)
 			return flow;
