@@ -60,7 +60,10 @@ struct pfqd_qdisc;
 #define PFQD_RANK_SHIFT		6	/* sizes are ranked in units of 64 B */
 #define PFQD_RANK_BUCKETS	200	/* 8 an octave, up to 2^32 - 1 B */
 
-/* A flow's place among all flows by one measure; bucket 0 is "not ranked". */
+/*
+ * A flow's place among all flows by one measure; bucket 0 is "not ranked": what
+ * holds no more than a turn is not fat.
+ */
 struct pfqd_rank_node {
 	struct list_head	link;
 	u32			size;
@@ -73,12 +76,13 @@ struct pfqd_rank {
 };
 
 void pfqd_rank_init(struct pfqd_rank *rank);
-void pfqd_rank_set(struct pfqd_rank *rank, struct pfqd_rank_node *node, u32 size);
+void pfqd_rank_set(struct pfqd_rank *rank, struct pfqd_rank_node *node, u32 size,
+		   u32 slim);
 struct pfqd_rank_node *pfqd_rank_top(struct pfqd_rank *rank);
 
 /* --- flows ------------------------------------------------------------------ */
 
-/* All of it is compared and hashed: no holes, unused parts zero. */
+/* All of it is compared, as words: no holes, unused parts zero. */
 struct pfqd_key {
 	struct in6_addr	saddr;		/* IPv4: the first word */
 	struct in6_addr	daddr;
@@ -86,30 +90,33 @@ struct pfqd_key {
 	__be16		l3;		/* ethertype, VLAN tags skipped */
 	u8		l4;		/* IP protocol; 0: none */
 	u8		fragment;
-};
+} __aligned(sizeof(u64));
 
+/*
+ * Three lines of a cache: what finds it, what serves it, and what is looked at when
+ * it becomes or stops being backlogged.
+ */
 struct pfqd_flow {
-	/* the FIFO (pfqd_fifo.c) */
-	struct sk_buff		*head;
-	struct sk_buff		*tail;
-	u32			qlen;
-	u8			tier;		/* enum pfqd_tier */
-	bool			hashed;		/* in the table: not a shared FIFO */
-	struct pfqd_rank_node	bytes;		/* qdisc packet length */
-	struct pfqd_rank_node	memory;		/* truesize */
-
-	/* turns (pfqd_sched.c) */
-	s32			deficit;	/* bytes left of this turn or the next */
-	u64			round;		/* of the next turn, in its tier's ring */
-	u64			since;		/* ns: backlogged from then on */
-	struct list_head	age;		/* in pfqd_sched.aging, while high */
-	struct list_head	link;		/* in a ring, or idle in the table */
-
 	/* the table (pfqd_table.c) */
 	struct hlist_node	node;
-	u32			hash;
 	struct pfqd_key		key;
-};
+	u32			hash;
+	u32			qlen;
+
+	/* the FIFO (pfqd_fifo.c) and turns (pfqd_sched.c) */
+	struct sk_buff		*head;
+	struct sk_buff		*tail;
+	struct list_head	link;		/* in a ring, or idle in the table */
+	struct list_head	age;		/* in pfqd_sched.aging, while high */
+	u64			round;		/* of the next turn, in its tier's ring */
+	s32			deficit;	/* bytes left of this turn or the next */
+	u8			tier;		/* enum pfqd_tier */
+	bool			hashed;		/* in the table: not a shared FIFO */
+
+	u64			since;		/* ns: backlogged from then on */
+	struct pfqd_rank_node	bytes;		/* qdisc packet length */
+	struct pfqd_rank_node	memory;		/* truesize */
+} ____cacheline_aligned;
 
 /* --- flow table (pfqd_table.c) ---------------------------------------------- */
 
@@ -128,6 +135,7 @@ struct pfqd_table {
 	u32			limit;		/* flows, the option */
 	struct list_head	idlers;		/* longest idle first */
 	struct pfqd_flow	*overflow;	/* the shared FIFOs */
+	struct pfqd_flow	*last;		/* found last: packets come in bursts */
 	hsiphash_key_t		secret;
 	u64			overflow_packets;
 	u64			alloc_failures;
@@ -184,6 +192,7 @@ void pfqd_ring_init(struct pfqd_ring *ring);
 void pfqd_ring_add(struct pfqd_ring *ring, struct pfqd_flow *flow, u32 rounds);
 void pfqd_ring_del(struct pfqd_ring *ring, struct pfqd_flow *flow);
 struct pfqd_flow *pfqd_ring_pop(struct pfqd_ring *ring);
+struct pfqd_flow *pfqd_ring_peek(struct pfqd_ring *ring);
 void pfqd_ring_next_round(struct pfqd_ring *ring);
 void pfqd_ring_skip_rounds(struct pfqd_ring *ring);
 
@@ -304,6 +313,7 @@ void pfqd_sched_init(struct pfqd_qdisc *q);
 void pfqd_sched_join(struct pfqd_qdisc *q, struct pfqd_flow *flow, u64 now);
 void pfqd_sched_leave(struct pfqd_qdisc *q, struct pfqd_flow *flow);
 void pfqd_sched_age(struct pfqd_qdisc *q, u64 now);
+struct pfqd_flow *pfqd_sched_oldest(struct pfqd_qdisc *q);
 struct pfqd_flow *pfqd_sched_next(struct Qdisc *sch);
 void pfqd_sched_served(struct pfqd_qdisc *q, struct pfqd_flow *flow, u32 len);
 

@@ -171,7 +171,7 @@ bool pfqd_classify(const struct sk_buff *skb, struct pfqd_key *key)
 {
 	struct pfqd_packet packet = { .skb = skb, .key = key };
 
-	memset(key, 0, sizeof(*key));
+	*key = (struct pfqd_key) {};
 	if (skb->priority == TC_PRIO_CONTROL)
 		return true;
 	key->l3 = pfqd_network_header(skb, &packet.at);

@@ -8,6 +8,9 @@
  * an eighth of its octave. A flow changes its list only when its size changes
  * class: a bulk flow once in several packets.
  *
+ * Flows that hold no more than one turn are not ranked at all: that saves the sparse
+ * ones the lists, and when there are none but those, nobody is fat (pfqd_victim()).
+ *
  * How exact is it? All operations are O(1). The flow found is of the largest
  * class in use, and the largest of the 8 flows that are in it longest. With up to 8
  * flows in that class it is the fattest; with more it may be smaller than the
@@ -53,9 +56,11 @@ static void pfqd_rank_unlink(struct pfqd_rank *rank, struct pfqd_rank_node *node
 		__clear_bit(node->bucket, rank->used);
 }
 
-void pfqd_rank_set(struct pfqd_rank *rank, struct pfqd_rank_node *node, u32 size)
+/* Up to `slim` it is not ranked. */
+void pfqd_rank_set(struct pfqd_rank *rank, struct pfqd_rank_node *node, u32 size,
+		   u32 slim)
 {
-	u32 bucket = pfqd_rank_class(size);
+	u32 bucket = size > slim ? pfqd_rank_class(size) : 0;
 
 	node->size = size;
 	if (bucket == node->bucket)
@@ -68,7 +73,7 @@ void pfqd_rank_set(struct pfqd_rank *rank, struct pfqd_rank_node *node, u32 size
 	__set_bit(bucket, rank->used);
 }
 
-/* NULL when no flow has a packet. */
+/* NULL when no flow is ranked. */
 struct pfqd_rank_node *pfqd_rank_top(struct pfqd_rank *rank)
 {
 	u32 bucket = find_last_bit(rank->used, PFQD_RANK_BUCKETS);

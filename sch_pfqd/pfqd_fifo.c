@@ -28,11 +28,13 @@ u32 pfqd_segments(const struct sk_buff *skb)
 	return max_t(int, DIV_ROUND_UP(payload, (int)shared->gso_size), 1);
 }
 
+/* A full frame takes less than twice its length of memory. */
 static void pfqd_fifo_rank(struct pfqd_qdisc *q, struct pfqd_flow *flow,
 			   s64 bytes, s64 memory)
 {
-	pfqd_rank_set(&q->by_bytes, &flow->bytes, flow->bytes.size + bytes);
-	pfqd_rank_set(&q->by_memory, &flow->memory, flow->memory.size + memory);
+	pfqd_rank_set(&q->by_bytes, &flow->bytes, flow->bytes.size + bytes, q->quantum);
+	pfqd_rank_set(&q->by_memory, &flow->memory, flow->memory.size + memory,
+		      2 * q->quantum);
 }
 
 static void pfqd_fifo_account(struct Qdisc *sch, struct pfqd_flow *flow,

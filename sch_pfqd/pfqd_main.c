@@ -37,19 +37,17 @@ static struct pfqd_flow *pfqd_victim(struct Qdisc *sch)
 
 	if (q->packets <= PFQD_MIN_PACKETS)
 		return NULL;
-	if (q->bytes > q->params.limit) {
-		top = pfqd_rank_top(&q->by_bytes);
-		if (!top)
-			return NULL;
+	if (unlikely(q->bytes > q->params.limit)) {
 		pfqd_add(q->drops_limit, 1);
-		return container_of(top, struct pfqd_flow, bytes);
+		top = pfqd_rank_top(&q->by_bytes);
+		return top ? container_of(top, struct pfqd_flow, bytes) :
+			     pfqd_sched_oldest(q);
 	}
-	if (q->memory > q->params.memlimit) {
-		top = pfqd_rank_top(&q->by_memory);
-		if (!top)
-			return NULL;
+	if (unlikely(q->memory > q->params.memlimit)) {
 		pfqd_add(q->drops_memlimit, 1);
-		return container_of(top, struct pfqd_flow, memory);
+		top = pfqd_rank_top(&q->by_memory);
+		return top ? container_of(top, struct pfqd_flow, memory) :
+			     pfqd_sched_oldest(q);
 	}
 	return NULL;
 }
@@ -90,9 +88,9 @@ static bool pfqd_crowded(const struct pfqd_qdisc *q)
 	u64 whole = (u64)q->flows_active * q->quantum;
 	const struct pfqd_params *params = &q->params;
 
-	return (whole > params->limit && q->bytes + q->quantum > params->limit) ||
-	       (2 * whole > params->memlimit &&
-		q->memory + 2 * q->quantum > params->memlimit);
+	return (q->bytes + q->quantum > params->limit && whole > params->limit) ||
+	       (q->memory + 2 * q->quantum > params->memlimit &&
+		2 * whole > params->memlimit);
 }
 
 static struct pfqd_flow *pfqd_flow_of(struct pfqd_qdisc *q, const struct sk_buff *skb)

@@ -13,6 +13,7 @@
  * are served in the order in which they came to be filed under it.
  */
 #include <linux/bitops.h>
+#include <linux/prefetch.h>
 #include "pfqd.h"
 
 static u32 pfqd_ring_slot(u64 round)
@@ -59,8 +60,23 @@ struct pfqd_flow *pfqd_ring_pop(struct pfqd_ring *ring)
 	struct pfqd_flow *flow;
 
 	flow = list_first_entry_or_null(&ring->now, struct pfqd_flow, link);
-	if (flow)
+	if (flow) {
+		prefetch(flow->link.next);	/* the next one to be popped */
 		pfqd_ring_del(ring, flow);
+	}
+	return flow;
+}
+
+/* The next flow of this round or of a later one; NULL when there is none. */
+struct pfqd_flow *pfqd_ring_peek(struct pfqd_ring *ring)
+{
+	struct pfqd_flow *flow;
+	u32 i;
+
+	flow = list_first_entry_or_null(&ring->now, struct pfqd_flow, link);
+	for (i = 1; !flow && ring->flows && i < PFQD_RING_SLOTS; i++)
+		flow = list_first_entry_or_null(&ring->slot[pfqd_ring_slot(ring->round + i)],
+						struct pfqd_flow, link);
 	return flow;
 }
 

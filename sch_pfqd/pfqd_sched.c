@@ -166,6 +166,22 @@ void pfqd_sched_age(struct pfqd_qdisc *q, u64 now)
 	}
 }
 
+/*
+ * Who has waited longest, when nobody is fat: one of the low flows, which have been
+ * backlogged for longer than `demote`, else the first high one, else control.
+ */
+struct pfqd_flow *pfqd_sched_oldest(struct pfqd_qdisc *q)
+{
+	struct pfqd_sched *sched = &q->sched;
+	struct pfqd_flow *flow = pfqd_ring_peek(&sched->low);
+
+	if (!flow)
+		flow = list_first_entry_or_null(&sched->aging, struct pfqd_flow, age);
+	if (!flow)
+		flow = sched->turn;
+	return flow ?: &sched->control;
+}
+
 static void pfqd_sched_new_cycle(struct Qdisc *sch)
 {
 	struct pfqd_qdisc *q = qdisc_priv(sch);

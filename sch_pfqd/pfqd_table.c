@@ -125,6 +125,28 @@ struct pfqd_segment **pfqd_table_resize(struct pfqd_table *table,
 
 /* --- flows ------------------------------------------------------------------- */
 
+static bool pfqd_key_equal(const struct pfqd_key *a, const struct pfqd_key *b)
+{
+	const u64 *x = (const u64 *)a, *y = (const u64 *)b;
+
+	BUILD_BUG_ON(sizeof(struct pfqd_key) != 5 * sizeof(u64));
+	return !((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]) | (x[3] ^ y[3]) |
+		 (x[4] ^ y[4]));
+}
+
+/* IPv4 leaves most of the key zero; inside of IPv4 there may be IPv6 addresses. */
+static u32 pfqd_key_hash(const struct pfqd_table *table, const struct pfqd_key *key)
+{
+	const __be32 *s = key->saddr.s6_addr32, *d = key->daddr.s6_addr32;
+
+	if (s[1] | s[2] | s[3] | d[1] | d[2] | d[3])
+		return hsiphash(key, sizeof(*key), &table->secret);
+	return hsiphash_4u32((__force u32)s[0], (__force u32)d[0],
+			     (__force u32)key->ports,
+			     (__force u32)key->l3 << 16 | key->l4 << 8 | key->fragment,
+			     &table->secret);
+}
+
 static struct pfqd_flow *pfqd_table_lookup(struct pfqd_table *table, u32 hash,
 					   const struct pfqd_key *key)
 {
@@ -133,7 +155,7 @@ static struct pfqd_flow *pfqd_table_lookup(struct pfqd_table *table, u32 hash,
 
 	bucket = pfqd_bucket(table, pfqd_bucket_index(table, hash));
 	hlist_for_each_entry(flow, bucket, node) {
-		if (flow->hash == hash && !memcmp(&flow->key, key, sizeof(*key)))
+		if (flow->hash == hash && pfqd_key_equal(&flow->key, key))
 			return flow;
 	}
 	return NULL;
@@ -142,6 +164,8 @@ static struct pfqd_flow *pfqd_table_lookup(struct pfqd_table *table, u32 hash,
 static void pfqd_table_remove(struct pfqd_table *table, struct pfqd_flow *flow)
 {
 	hlist_del_init(&flow->node);
+	if (table->last == flow)
+		table->last = NULL;
 	pfqd_add(table->flows, -1);
 }
 
@@ -210,23 +234,31 @@ static struct pfqd_flow *pfqd_table_shared(struct pfqd_table *table,
 struct pfqd_flow *pfqd_table_find(struct pfqd_table *table,
 				  const struct pfqd_key *key, bool crowded)
 {
-	u32 hash = hsiphash(key, sizeof(*key), &table->secret);
-	struct pfqd_flow *flow = pfqd_table_lookup(table, hash, key);
-	struct pfqd_flow *shared;
+	struct pfqd_flow *flow = table->last, *shared;
+	u32 hash;
 
-	if (flow) {
-		if (!flow->qlen)
-			pfqd_table_wake(table, flow);
-		return flow;
-	}
+	if (flow && pfqd_key_equal(&flow->key, key))
+		goto found;
+	hash = pfqd_key_hash(table, key);
+	flow = pfqd_table_lookup(table, hash, key);
+	if (flow)
+		goto found;
 	shared = pfqd_table_shared(table, key);
 	if (!shared->qlen && !crowded) {
 		flow = pfqd_table_add(table, hash, key);
-		if (flow)
+		if (flow) {
+			table->last = flow;
 			return flow;
+		}
 	}
 	pfqd_add(table->overflow_packets, 1);
 	return shared;
+
+found:
+	table->last = flow;
+	if (!flow->qlen)
+		pfqd_table_wake(table, flow);
+	return flow;
 }
 
 /* The flow has emptied and is in no other list; it may be gone afterwards. */
@@ -261,6 +293,7 @@ void pfqd_table_purge(struct pfqd_table *table)
 		pfqd_flow_init(&table->overflow[i]);
 	}
 	INIT_LIST_HEAD(&table->idlers);
+	table->last = NULL;
 	table->idle = 0;
 	WRITE_ONCE(table->flows, 0);
 }
