@@ -40,6 +40,7 @@ void put_wire_data(nl::Message& message, const EndOptions& options) {
     if (options.mode) message.put_u8(IFLA_LAB_WIRE_MODERATION_MODE, *options.mode);
     if (options.lateness) message.put_u32(IFLA_LAB_WIRE_LATENESS, *options.lateness);
     if (options.gro) message.put_u8(IFLA_LAB_WIRE_GRO, *options.gro);
+    if (options.bus) message.put_u8(IFLA_LAB_WIRE_BUS, *options.bus);
 }
 
 void put_link(nl::Message& message, const EndOptions& options) {

@@ -51,6 +51,7 @@ struct EndOptions {
     std::optional<uint32_t> lateness{};    // ns
     std::optional<uint8_t> gro{};
     std::optional<uint32_t> mtu{};
+    std::optional<uint8_t> bus{};            // at creation only
     std::optional<uint32_t> queues{};        // at creation only
     std::optional<uint32_t> gso_max_segs{};  // at creation, or by change()
 };

@@ -70,6 +70,11 @@ enum {
 	IFLA_LAB_WIRE_LATENESS,
 	/* u8, 0 or 1: receive offload (what ethtool -K DEV gro sets) */
 	IFLA_LAB_WIRE_GRO,
+	/*
+	 * u8, 0 or 1, at creation only: this end has a parent on a bus, as a network
+	 * card has, and says so when its rate changes
+	 */
+	IFLA_LAB_WIRE_BUS,
 	__IFLA_LAB_WIRE_MAX
 };
 

@@ -191,7 +191,6 @@ static const struct file_operations rpcload_fops = {
 	.read		= rpcload_read,
 	.write		= rpcload_write,
 	.unlocked_ioctl	= rpcload_ioctl,
-	.llseek		= no_llseek,
 };
 
 static struct miscdevice rpcload_device = {

@@ -15,6 +15,7 @@
 #include <net/ip.h>
 #include <net/ipv6.h>
 
+#include "../compat/skb.h"
 #include "wire.h"
 
 /* Where the transport header of a frame lies, and how long the packet is. */
@@ -162,15 +163,12 @@ static void wire_forget_sender(struct sk_buff *skb)
 	skb_clear_hash(skb);
 	skb_reset_redirect(skb);
 	memset(skb->cb, 0, sizeof(skb->cb));
-	skb->tstamp = 0;
-	skb->mono_delivery_time = 0;
+	skb_set_delivery_time(skb, 0, 0);	/* time and kind of clock */
 	skb->priority = 0;
 	skb->queue_mapping = 0;
 	skb->peeked = 0;
 	skb->ooo_okay = 0;
 	skb->dst_pending_confirm = 0;
-	skb->wifi_acked_valid = 0;
-	skb->wifi_acked = 0;
 	skb->no_fcs = 0;
 	skb->encapsulation = 0;
 	skb->encap_hdr_csum = 0;
@@ -181,7 +179,7 @@ static void wire_forget_sender(struct sk_buff *skb)
 	skb->inner_network_header = 0;
 	skb->inner_transport_header = 0;
 	skb->slow_gro = 0;
-	skb->scm_io_uring = 0;
+	lab_skb_clear_tc_depth(skb);
 	skb_init_secmark(skb);
 #ifdef CONFIG_NET_SCHED
 	skb->tc_index = 0;

@@ -5,11 +5,13 @@
  * Attributes are checked whole before anything is made or changed: sizes and
  * ranges by the policy, the rest here. A refusal says why in the extended ACK.
  */
+#include <linux/device.h>
 #include <linux/etherdevice.h>
 #include <linux/module.h>
 #include <net/netlink.h>
 #include <net/rtnetlink.h>
 
+#include "../compat/newlink.h"
 #include "wire.h"
 
 /* Not const: until 6.3, nla_policy pointed to ranges that are not. */
@@ -33,7 +35,11 @@ static const struct nla_policy wire_policy[IFLA_LAB_WIRE_MAX + 1] = {
 	[IFLA_LAB_WIRE_MODERATION_MODE] = NLA_POLICY_MAX(NLA_U8, __LAB_WIRE_MODERATION_MAX - 1),
 	[IFLA_LAB_WIRE_LATENESS] = NLA_POLICY_FULL_RANGE(NLA_U32, &wire_hold_range),
 	[IFLA_LAB_WIRE_GRO] = NLA_POLICY_MAX(NLA_U8, 1),
+	[IFLA_LAB_WIRE_BUS] = NLA_POLICY_MAX(NLA_U8, 1),
 };
+
+/* The bus of those ends that have one. */
+static struct device *wire_bus;
 
 static int wire_validate(struct nlattr *tb[], struct nlattr *data[], struct netlink_ext_ack *extack)
 {
@@ -167,6 +173,13 @@ static int wire_check_queues(const struct net_device *dev, struct netlink_ext_ac
 	return -EINVAL;
 }
 
+/* Before it is registered. */
+static void wire_set_bus(struct net_device *dev, struct nlattr *data[])
+{
+	if (data && data[IFLA_LAB_WIRE_BUS] && nla_get_u8(data[IFLA_LAB_WIRE_BUS]))
+		SET_NETDEV_DEV(dev, wire_bus);
+}
+
 /* Registered, down, and without a peer yet. */
 static struct net_device *wire_make_peer(struct net *src_net, struct wire_peer_request *request,
 					 struct netlink_ext_ack *extack)
@@ -192,6 +205,7 @@ static struct net_device *wire_make_peer(struct net *src_net, struct wire_peer_r
 	put_net(net);
 	if (IS_ERR(dev))
 		return dev;
+	wire_set_bus(dev, request->data);
 	if (!request->tb[IFLA_ADDRESS])
 		eth_hw_addr_random(dev);
 	if (request->header)
@@ -208,12 +222,13 @@ static struct net_device *wire_make_peer(struct net *src_net, struct wire_peer_r
 }
 
 static int wire_register(struct net_device *dev, struct nlattr *tb[],
-			 struct netlink_ext_ack *extack)
+			 struct nlattr *data[], struct netlink_ext_ack *extack)
 {
 	int err = wire_check_queues(dev, extack);
 
 	if (err)
 		return err;
+	wire_set_bus(dev, data);
 	if (!tb[IFLA_ADDRESS])
 		eth_hw_addr_random(dev);
 	if (tb[IFLA_IFNAME])
@@ -251,8 +266,9 @@ static int wire_set_flags(struct net_device *dev, const struct ifinfomsg *header
 	return dev_change_flags(dev, flags, extack);
 }
 
-static int wire_newlink(struct net *src_net, struct net_device *dev, struct nlattr *tb[],
-			struct nlattr *data[], struct netlink_ext_ack *extack)
+/* The peer is made in src_net, unless its own attributes name a namespace. */
+static int wire_make_pair(struct net *src_net, struct net_device *dev, struct nlattr *tb[],
+			  struct nlattr *data[], struct netlink_ext_ack *extack)
 {
 	struct wire_peer_request *request = kmalloc(sizeof(*request), GFP_KERNEL);
 	struct net_device *peer;
@@ -269,7 +285,7 @@ static int wire_newlink(struct net *src_net, struct net_device *dev, struct nlat
 		goto out;
 	err = rtnl_configure_link(peer, NULL, 0, NULL);
 	if (!err)
-		err = wire_register(dev, tb, extack);
+		err = wire_register(dev, tb, data, extack);
 	if (err) {
 		unregister_netdevice(peer);
 		goto out;
@@ -287,6 +303,8 @@ out:
 	return err;
 }
 
+LAB_DEFINE_NEWLINK(wire_newlink, wire_make_pair)
+
 static int wire_changelink(struct net_device *dev, struct nlattr *tb[], struct nlattr *data[],
 			   struct netlink_ext_ack *extack)
 {
@@ -295,7 +313,14 @@ static int wire_changelink(struct net_device *dev, struct nlattr *tb[], struct n
 				    "a wire keeps the peer it was made with");
 		return -EOPNOTSUPP;
 	}
+	if (data && data[IFLA_LAB_WIRE_BUS]) {
+		NL_SET_ERR_MSG_ATTR(extack, data[IFLA_LAB_WIRE_BUS],
+				    "a wire keeps the bus it was made with");
+		return -EOPNOTSUPP;
+	}
 	wire_set(netdev_priv(dev), data);
+	if (data && data[IFLA_LAB_WIRE_RATE] && dev->dev.parent)
+		netdev_state_change(dev);	/* as a link that was negotiated anew */
 	return 0;
 }
 
@@ -317,7 +342,7 @@ static size_t wire_get_size(const struct net_device *dev)
 {
 	return 3 * nla_total_size_64bit(sizeof(u64)) +	/* rate, delay, ring */
 	       4 * nla_total_size(sizeof(u32)) +	/* loss, seed, moderation, lateness */
-	       2 * nla_total_size(sizeof(u8));		/* mode, gro */
+	       3 * nla_total_size(sizeof(u8));		/* mode, gro, bus */
 }
 
 static int wire_fill_info(struct sk_buff *skb, const struct net_device *dev)
@@ -332,7 +357,8 @@ static int wire_fill_info(struct sk_buff *skb, const struct net_device *dev)
 	    nla_put_u32(skb, IFLA_LAB_WIRE_MODERATION, end->rx.moderation) ||
 	    nla_put_u8(skb, IFLA_LAB_WIRE_MODERATION_MODE, end->rx.mode) ||
 	    nla_put_u32(skb, IFLA_LAB_WIRE_LATENESS, end->rx.lateness) ||
-	    nla_put_u8(skb, IFLA_LAB_WIRE_GRO, !!(dev->features & NETIF_F_GRO)))
+	    nla_put_u8(skb, IFLA_LAB_WIRE_GRO, !!(dev->features & NETIF_F_GRO)) ||
+	    nla_put_u8(skb, IFLA_LAB_WIRE_BUS, !!dev->dev.parent))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -364,12 +390,21 @@ static struct rtnl_link_ops wire_link_ops = {
 
 static int __init wire_module_init(void)
 {
-	return rtnl_link_register(&wire_link_ops);
+	int err;
+
+	wire_bus = root_device_register("lab_wire");
+	if (IS_ERR(wire_bus))
+		return PTR_ERR(wire_bus);
+	err = rtnl_link_register(&wire_link_ops);
+	if (err)
+		root_device_unregister(wire_bus);
+	return err;
 }
 
 static void __exit wire_module_exit(void)
 {
 	rtnl_link_unregister(&wire_link_ops);
+	root_device_unregister(wire_bus);
 }
 
 module_init(wire_module_init);

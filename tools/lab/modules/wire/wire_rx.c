@@ -21,6 +21,7 @@
 #include <linux/if_vlan.h>
 #include <net/gro.h>
 
+#include "../compat/hrtimer.h"
 #include "wire.h"
 
 /* The receiver's times of a frame, while it is queued. */
@@ -274,8 +275,7 @@ void wire_rx_init(struct wire_end *end)
 	struct wire_rx *rx = &end->rx;
 
 	spin_lock_init(&rx->lock);
-	hrtimer_init(&rx->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
-	rx->timer.function = wire_rx_timer;
+	hrtimer_setup(&rx->timer, wire_rx_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	__skb_queue_head_init(&rx->queue);
 	rx->mode = LAB_WIRE_MODERATION_OFF;
 	wire_random_seed(&rx->random, 0, LAB_WIRE_STREAM_LATENESS);

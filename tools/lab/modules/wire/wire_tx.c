@@ -14,6 +14,7 @@
  * qdisc in the same nanosecond, and the frame that the qdisc then chooses starts
  * where the last one ended: no gap, although nothing was waiting in the ring.
  */
+#include "../compat/hrtimer.h"
 #include "wire.h"
 
 /* When a frame of that many wire bytes ends that starts at @start. */
@@ -263,8 +264,7 @@ void wire_tx_init(struct wire_end *end)
 	struct wire_tx *tx = &end->tx;
 
 	spin_lock_init(&tx->lock);
-	hrtimer_init(&tx->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
-	tx->timer.function = wire_tx_timer;
+	hrtimer_setup(&tx->timer, wire_tx_timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	tx->rate = WIRE_RATE_DEFAULT;
 	tx->delay = WIRE_DELAY_DEFAULT;
 	wire_random_seed(&tx->random, 0, LAB_WIRE_STREAM_LOSS);
