@@ -3,7 +3,7 @@
 # make          tools and selftests (needs what scripts/bootstrap installs)
 # make lab      everything from nothing to the first table and its report
 # make check    everything from nothing, then all tests
-# make bench    how fast the lab is here, and where its time goes
+# make bench    what the qdisc costs a packet beside fq, fq_codel and cake; how fast the lab is
 # make lint     style of kernel and C++ code
 # make modules  sch_pfqd against the running kernel's headers (or KERNEL_DIR)
 #
@@ -14,6 +14,7 @@ MAKEFLAGS += --no-builtin-rules
 
 CXX ?= g++
 CXXFLAGS ?= -O2 -g1
+CFLAGS ?= -O2 -g1
 CPPFLAGS += -Iinclude/uapi -Itools -I. -DFMT_HEADER_ONLY
 # The prefix map keeps the checkout's path out of debug information: the load
 # generator's hash is part of every result and must not depend on it.
@@ -34,9 +35,14 @@ selftest_src := $(filter-out $(selftest_lib_src),$(wildcard selftests/*/*.cpp))
 obj = $(patsubst %.cpp,$(B)/obj/%.o,$(1))
 selftest_bin := $(patsubst selftests/%.cpp,$(B)/selftests/%,$(selftest_src))
 
+# tc's plugin. What it calls of tc is found when tc loads it.
+TC_CFLAGS := -std=gnu11 -Wall -Wextra -Wmissing-prototypes -Werror -MMD -MP -Iinclude/uapi -Itools/tc
+tc_src := $(wildcard tools/tc/*.c)
+tc_obj := $(patsubst %.c,$(B)/obj/%.o,$(tc_src))
+
 .PHONY: all tools lab check lint bench modules clean
 all: tools
-tools: $(B)/bin/pfqd-lab $(B)/guest/pfqd-guest $(B)/bin/unit-tests $(selftest_bin)
+tools: $(B)/bin/pfqd-lab $(B)/guest/pfqd-guest $(B)/bin/unit-tests $(selftest_bin) $(B)/tc/q_pfqd.so
 
 $(B)/obj/%.o: %.cpp
 	@mkdir -p $(@D)
@@ -63,6 +69,24 @@ $(selftest_bin): $(B)/selftests/%: $(B)/obj/selftests/%.o $(call obj,$(common_sr
 	@mkdir -p $(@D)
 	@echo "  LD   $@"
 	@$(CXX) -static $(STATIC_LDFLAGS) -o $@ $^ -lnl-3 -lpthread
+
+$(B)/obj/tools/tc/%.o: tools/tc/%.c
+	@mkdir -p $(@D)
+	@echo "  CC   $<"
+	@$(CC) $(TC_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<
+
+# Lazily: a tc that lacks a function can still do what does not need it.
+$(B)/tc/q_pfqd.so: $(tc_obj)
+	@mkdir -p $(@D)
+	@echo "  LD   $@"
+	@$(CC) -shared -Wl,-z,lazy -o $@ $^
+
+# Tests of the plugin's parts, with the sanitizers; scripts/tests/tc.sh runs them.
+$(B)/tc/test-%: tools/tc/tests/%.c $(tc_src) $(wildcard tools/tc/*.h include/uapi/linux/*.h)
+	@mkdir -p $(@D)
+	@echo "  LD   $@"
+	@$(CC) $(filter-out -MMD -MP,$(TC_CFLAGS)) -O1 -g -fsanitize=address,undefined \
+		-fno-sanitize-recover=all -o $@ $(filter %.c,$^)
 
 lab:
 	@echo "== installing what is missing"

@@ -51,13 +51,32 @@ struct LoadSpec {
     std::vector<std::pair<uint32_t, double>> sizes;
 };
 
+// One backlog of the qdisc bench: packet i belongs to flow (i / burst) % flows.
+struct BenchShape {
+    uint32_t flows = 1;
+    uint32_t packets = 1000;
+    uint32_t burst = 1;
+};
+
+struct BenchSpec {
+    std::vector<BenchShape> shapes;
+    std::vector<std::string> kinds;  // owned | forwarded | unhashed, as enum qbench_packets
+    uint32_t rounds = 9;             // after one that is not counted
+    uint32_t batch = 64;             // operations between two readings of the clock
+    // Not empty: the name of the only contender, which runs for so long, to be profiled.
+    std::string profile;
+    uint32_t profile_s = 0;
+};
+
 struct GuestSpec {
-    std::string mode;  // run | selftest | hang | panic (the last two test the watchdog)
+    // run | selftest | bench-qdisc | hang | panic (the last two test the watchdog)
+    std::string mode;
     uint64_t seed = 1;
     NetworkSpec network;
     LoadSpec load;
     // For selftest: programs, paths below /run/lab/src.
     std::vector<std::string> programs;
+    BenchSpec bench;
 };
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(QdiscSpec, kind, options)
@@ -66,6 +85,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NetworkSpec, hosts, rate_bps, delay_ns, mtu, 
                                    port_qdisc)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LoadSpec, conns_per_pair, connection, chunk, load_bps, duration_ns,
                                    drain_ns, sizes)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GuestSpec, mode, seed, network, load, programs)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BenchShape, flows, packets, burst)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BenchSpec, shapes, kinds, rounds, batch, profile, profile_s)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GuestSpec, mode, seed, network, load, programs, bench)
 
 }  // namespace pfqd::lab

@@ -18,6 +18,7 @@
 #include "lab/common/spec.hpp"
 #include "lab/guest/experiment.hpp"
 #include "lab/guest/mounts.hpp"
+#include "lab/guest/qdisc_bench.hpp"
 #include "lab/guest/selftest.hpp"
 
 namespace {
@@ -29,6 +30,7 @@ nlohmann::json act() {
         nlohmann::json::parse(read_file(std::string(kOutDir) + "/" + kSpecFile)).get<GuestSpec>();
     if (spec.mode == "run") return run_experiment(spec);
     if (spec.mode == "selftest") return run_selftests(spec);
+    if (spec.mode == "bench-qdisc") return run_qdisc_bench(spec.bench);
     // For the watchdog's own tests: a guest that hangs, and one whose kernel panics.
     if (spec.mode == "hang") pause();
     if (spec.mode == "panic") _exit(1);

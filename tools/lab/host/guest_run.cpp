@@ -137,14 +137,16 @@ void GuestRun::start(const Installation& installation, const Kernel& kernel, uin
     // The kernel mixes its command line into its random numbers: it is the same
     // for every run of one memory size.
     const std::string memory = "mem=" + std::to_string(options_.memory_mb) + "M";
-    std::array<const char*, 16> argv = {
-        "linux", memory.c_str(), "root=none", "rootfstype=hostfs", "rootflags=/proc/self/cwd/.", "ro",
-        "init=/init",
-        // The clock starts at a fixed second, in ns: it enters initial sequence numbers.
-        "time-travel=inf-cpu", "time-travel-start=1700000000000000000",
-        // Random numbers are there from the start; waiting for them would never
-        // end in a clock that stands still.
-        "random.trust_cpu=on", "con=null", "con0=null,fd:1", "loglevel=5", "uml_dir=./", "umid=lab", nullptr};
+    std::vector<const char*> argv = {
+        "linux", memory.c_str(), "root=none", "rootfstype=hostfs", "rootflags=/proc/self/cwd/.",
+        "ro",    "init=/init"};
+    // The clock starts at a fixed second, in ns: it enters initial sequence numbers.
+    if (!options_.real_time)
+        argv.insert(argv.end(), {"time-travel=inf-cpu", "time-travel-start=1700000000000000000"});
+    // Random numbers are there from the start; waiting for them would never
+    // end in a clock that stands still.
+    argv.insert(argv.end(), {"random.trust_cpu=on", "con=null", "con0=null,fd:1", "loglevel=5", "uml_dir=./",
+                             "umid=lab", nullptr});
     const std::string seed_variable = "LAB_SEED=" + std::to_string(seed);
     std::array<const char*, 4> envp = {seed_variable.c_str(), "HOME=.", "TMPDIR=/dev/shm", nullptr};
 

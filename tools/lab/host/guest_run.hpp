@@ -26,6 +26,7 @@ struct GuestOptions {
     std::chrono::seconds stall{120};
     bool allow_splats = false;  // the tests of the detectors want them
     unsigned slot = 0;          // guests that run at once have different ones
+    bool real_time = false;     // the clock of the machine: for what code costs
 };
 
 // A directory of its own that is gone when the object is.
@@ -55,6 +56,8 @@ class GuestRun {
     const nlohmann::json& result() const { return result_; }
     const std::filesystem::path& dir() const { return scratch_.path(); }
     int progress_permille() const { return permille_; }
+    pid_t pid() const { return pid_; }     // of the User-Mode Linux process; -1: it has ended
+    bool ready() const { return ready_; }  // the guest has done its preparations
     double wall_s() const { return wall_s_; }
     double setup_s() const { return setup_s_; }
     double user_s() const { return user_s_; }

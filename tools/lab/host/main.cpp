@@ -12,6 +12,7 @@
 
 #include "lab/host/configs.hpp"
 #include "lab/host/installation.hpp"
+#include "lab/host/qdisc_bench.hpp"
 #include "lab/host/report.hpp"
 #include "lab/host/selftest_command.hpp"
 #include "lab/host/sweep.hpp"
@@ -87,6 +88,24 @@ SweepPlan make_plan(const RunOptions& options, const KernelChoice& kernel, const
     return plan;
 }
 
+void add_bench_options(CLI::App* bench, QdiscBenchPlan& plan, KernelChoice& kernel) {
+    bench->add_option("--flows", plan.flows, "backlogs of so many flows, separated by commas")
+        ->capture_default_str();
+    bench->add_option("--packets", plan.kinds, "owned, forwarded and/or unhashed")->capture_default_str();
+    bench->add_option("--rounds", plan.rounds, "rounds that count, over which medians are taken")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    bench->add_option("--batch", plan.batch, "operations between two readings of the clock")
+        ->check(CLI::Range(1, 1024))
+        ->capture_default_str();
+    bench->add_flag("--profile", plan.profile, "also where pfqd's time goes, by function (needs perf)");
+    bench->add_flag("--json", plan.json, "everything that was measured, as JSON");
+    add_kernel_options(bench, kernel);
+    bench->footer(
+        "\nExamples:\n  pfqd-lab bench-qdisc\n"
+        "  pfqd-lab bench-qdisc --flows 1000 --packets owned --rounds 31 --profile\n");
+}
+
 int dispatch(int argc, char** argv) {
     CLI::App app{
         "pfqd-lab: the real kernel in virtual time.\n"
@@ -138,17 +157,23 @@ int dispatch(int argc, char** argv) {
     selftest->add_flag("--verbose,-v", tests.verbose, "print every test point");
     add_kernel_options(selftest, kernel);
 
+    QdiscBenchPlan bench_plan;
+    CLI::App* bench = app.add_subcommand(
+        "bench-qdisc", "what an enqueue and a dequeue of pfqd cost beside fq, fq_codel and cake");
+    add_bench_options(bench, bench_plan, kernel);
+
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? 0 : 2;
     }
     const Installation installation = Installation::find();
-    tests.kernel = kernel;
+    tests.kernel = bench_plan.kernel = kernel;
     if (*build) return run_kernel_script(installation, kernel);
     if (*run) return run_sweep(make_plan(options, kernel, command_line(argc, argv)), installation);
     if (*report) return pfqd::lab::report(report_dir, {.json = report_json, .html = {}});
     if (*verify) return run_verify(kernel, installation);
+    if (*bench) return run_qdisc_bench_command(bench_plan, installation);
     return run_selftest_command(tests, installation);
 }
 
