@@ -1,0 +1,5 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+# The plugin in the tc of Debian testing, which scripts/tc-versions fetches.
+here=${0%/*}
+exec perl -I "$here/lib" "$here/lib/main.pl" forky
