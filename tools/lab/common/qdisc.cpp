@@ -52,20 +52,36 @@ void put_fq_codel(nl::Message& message, const nlohmann::json& options) {
         message.put_u32(TCA_FQ_CODEL_MEMORY_LIMIT, options["memlimit"].get<uint32_t>());
 }
 
+struct PfqdOption {
+    const char* name;
+    int attr;
+    size_t bytes;
+};
+
+constexpr PfqdOption kPfqdOptions[] = {
+    {"limit", TCA_PFQD_LIMIT, 4},         {"memlimit", TCA_PFQD_MEMLIMIT, 4},
+    {"flows", TCA_PFQD_FLOWS, 4},         {"quantum", TCA_PFQD_QUANTUM, 4},
+    {"demote_us", TCA_PFQD_DEMOTE, 4},    {"control", TCA_PFQD_CONTROL, 4},
+    {"budget_us", TCA_PFQD_BUDGET, 4},    {"short_us", TCA_PFQD_BUDGET_SHORT, 4},
+    {"long_us", TCA_PFQD_BUDGET_LONG, 4}, {"ecn", TCA_PFQD_ECN, 1},
+    {"split_gso", TCA_PFQD_SPLIT_GSO, 1}};
+
 void put_pfqd(nl::Message& message, const nlohmann::json& options) {
-    constexpr std::array<std::pair<const char*, int>, 6> kOptions = {{{"limit", TCA_PFQD_LIMIT},
-                                                                      {"memlimit", TCA_PFQD_MEMLIMIT},
-                                                                      {"flows", TCA_PFQD_FLOWS},
-                                                                      {"quantum", TCA_PFQD_QUANTUM},
-                                                                      {"demote_us", TCA_PFQD_DEMOTE},
-                                                                      {"control", TCA_PFQD_CONTROL}}};
     auto nest = message.nest(TCA_OPTIONS | NLA_F_NESTED);
-    for (const auto& [name, attr] : kOptions)
-        if (options.contains(name)) message.put_u32(attr, options[name].get<uint32_t>());
+    for (const PfqdOption& option : kPfqdOptions) {
+        if (!options.contains(option.name)) continue;
+        const auto value = options[option.name].get<uint32_t>();
+        message.put(option.attr, &value, option.bytes);  // the guest is little-endian
+    }
+}
+
+uint64_t u64_of(const nlattr* attr) {
+    return attr && nla_len(attr) == sizeof(uint64_t) ? nl::attr_u64(attr) : 0;
 }
 
 uint64_t xstats_marks(const std::string& kind, const nlattr* app) {
     if (!app) return 0;
+    if (kind == "pfqd") return u64_of(nl::find_nested(app, TCA_PFQD_STATS_MARKS));
     if (kind == "red") {
         tc_red_xstats stats;
         if (nla_len(app) < static_cast<int>(sizeof(stats))) return 0;

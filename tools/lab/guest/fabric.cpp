@@ -203,10 +203,16 @@ void Fabric::add_host(const NetworkSpec& spec, uint64_t seed, int bridge) {
         auto info = message.nest(IFLA_LINKINFO);
         message.put_string(IFLA_INFO_KIND, "wire");
         auto data = message.nest(IFLA_INFO_DATA);
+        // Ports and cards are hardware: a qdisc may believe the speed they tell.
+        message.put_u8(IFLA_LAB_WIRE_BUS, 1);
         auto peer = message.nest(IFLA_LAB_WIRE_PEER);
         message.raw(link_header(0, false));
         put_link(message, spec, "eth0");
         message.put_u32(IFLA_NET_NS_FD, static_cast<uint32_t>(host.netns.fd()));
+        auto peer_info = message.nest(IFLA_LINKINFO);
+        message.put_string(IFLA_INFO_KIND, "wire");
+        auto peer_data = message.nest(IFLA_INFO_DATA);
+        message.put_u8(IFLA_LAB_WIRE_BUS, 1);
     }
     tor.request(message);
 

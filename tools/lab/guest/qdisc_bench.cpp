@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <map>
 #include <stdexcept>
-#include <thread>
 
 #include "lab/common/fd.hpp"
 #include "lab/common/launch.hpp"
@@ -30,8 +29,6 @@ constexpr uint32_t kOperations = 50'000;
 // below.
 constexpr uint32_t kForeign = 20;
 constexpr uint64_t kForeignUs = 100;
-// After so long the kernel has freed what was removed.
-constexpr auto kGracePeriod = std::chrono::seconds(1);
 // Shares of the progress line.
 constexpr int kSocketsPermille = 250;
 
@@ -212,11 +209,10 @@ class Bench {
             *std::max_element(spec_.shapes.begin(), spec_.shapes.end(),
                               [](const BenchShape& a, const BenchShape& b) { return a.flows < b.flows; });
         run(ports_.back(), shape, spec_.kinds.at(0));
-        std::this_thread::sleep_for(kGracePeriod);
         nlohmann::json out;
         for (const BenchPort& port : ports_) {
             const qbench_run done = run(port, shape, spec_.kinds.at(0));
-            const double grown = static_cast<double>(done.free_before) - static_cast<double>(done.free_peak);
+            const double grown = static_cast<double>(done.slab_peak) - static_cast<double>(done.slab_before);
             out[port.name] = {{"struct_bytes", done.instance},
                               {"setup_bytes", port.setup_bytes},
                               {"flows", shape.flows},

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <linux/pkt_sch_pfqd.h>
 
 #include <cmath>
 #include <functional>
@@ -124,10 +125,13 @@ const std::vector<Setting>& settings_table() {
          [](GuestSpec& s, const std::string& v) {
              s.network.port_qdisc.options["limit"] = whole("port_limit", v, 6000, 100'000'000);
          }},
-        pfqd_option("demote_us", 1, 60'000'000, "demotion age, us"),
-        pfqd_option("quantum", 256, 1 << 20, "quantum, bytes"),
-        pfqd_option("control", 1, 1024, "control packets a cycle"),
-        pfqd_option("flows", 1, 1 << 20, "flows with a FIFO of their own"),
+        pfqd_option("demote_us", PFQD_DEMOTE_MIN, PFQD_DEMOTE_MAX, "demotion age, us"),
+        pfqd_option("quantum", PFQD_QUANTUM_MIN, PFQD_QUANTUM_MAX, "quantum, bytes"),
+        pfqd_option("control", PFQD_CONTROL_MIN, PFQD_CONTROL_MAX, "control packets a cycle"),
+        pfqd_option("flows", PFQD_FLOWS_MIN, PFQD_FLOWS_MAX, "flows with a FIFO of their own"),
+        pfqd_option("budget_us", PFQD_BUDGET_MIN, PFQD_BUDGET_MAX, "sojourn budget of forwarded flows, us"),
+        pfqd_option("ecn", 0, 1, "whether flows are marked, or all lose their oldest"),
+        pfqd_option("split_gso", 0, 1, "whether GSO packets are split when they are queued"),
     };
     return table;
 }

@@ -16,6 +16,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <linux/vmstat.h>
 #include <net/pkt_sched.h>
 #include <net/sch_generic.h>
 #include <net/sock.h>
@@ -35,12 +36,10 @@ struct qbench_state {
 	struct sk_buff		*out;		/* everything dequeued */
 };
 
-static u64 qbench_free_memory(void)
+static u64 qbench_slab_bytes(void)
 {
-	struct sysinfo info;
-
-	si_meminfo(&info);
-	return (u64)info.freeram * info.mem_unit;
+	return (u64)(global_node_page_state_pages(NR_SLAB_RECLAIMABLE_B) +
+		     global_node_page_state_pages(NR_SLAB_UNRECLAIMABLE_B)) << PAGE_SHIFT;
 }
 
 /* --- in ------------------------------------------------------------------------- */
@@ -192,9 +191,9 @@ static int qbench_run_locked(struct qbench_state *state)
 		return -EBUSY;
 
 	run->instance = sizeof(struct Qdisc) + state->sch->ops->priv_size;
-	run->free_before = qbench_free_memory();
+	run->slab_before = qbench_slab_bytes();
 	err = qbench_build(state);
-	run->free_peak = qbench_free_memory();
+	run->slab_peak = qbench_slab_bytes();
 	if (!err)
 		err = qbench_drain(state);
 	run->left = state->sch->q.qlen;

@@ -313,7 +313,8 @@ static int wire_changelink(struct net_device *dev, struct nlattr *tb[], struct n
 				    "a wire keeps the peer it was made with");
 		return -EOPNOTSUPP;
 	}
-	if (data && data[IFLA_LAB_WIRE_BUS]) {
+	if (data && data[IFLA_LAB_WIRE_BUS] &&
+	    nla_get_u8(data[IFLA_LAB_WIRE_BUS]) != !!dev->dev.parent) {
 		NL_SET_ERR_MSG_ATTR(extack, data[IFLA_LAB_WIRE_BUS],
 				    "a wire keeps the bus it was made with");
 		return -EOPNOTSUPP;
