@@ -49,8 +49,13 @@ struct pfqd_qdisc;
  */
 #define PFQD_MIN_PACKETS	2
 
-/* Idle flows that are kept, so that sparse flows do not allocate every packet. */
-#define PFQD_IDLE_MAX		1024
+/*
+ * Flows that emptied are kept for so long, so that who sends now and then does not
+ * allocate for every packet. fq keeps them for 3 s; a round trip is what it takes.
+ */
+#define PFQD_IDLE_NS		NSEC_PER_SEC
+/* Of those that are older, how many are freed when another one empties. */
+#define PFQD_IDLE_FREED		2
 
 /* Demotions a dequeue, so that many flows that age at once do not stall it. */
 #define PFQD_DEMOTIONS_MAX	16
@@ -79,6 +84,16 @@ void pfqd_rank_init(struct pfqd_rank *rank);
 void pfqd_rank_set(struct pfqd_rank *rank, struct pfqd_rank_node *node, u32 size,
 		   u32 slim);
 struct pfqd_rank_node *pfqd_rank_top(struct pfqd_rank *rank);
+
+/* The size has changed. Slim and not ranked, as sparse flows are: nothing to do. */
+static inline void pfqd_rank_update(struct pfqd_rank *rank, struct pfqd_rank_node *node,
+				    u32 size, u32 slim)
+{
+	if (size <= slim && !node->bucket)
+		node->size = size;
+	else
+		pfqd_rank_set(rank, node, size, slim);
+}
 
 /* --- flows ------------------------------------------------------------------ */
 
@@ -113,7 +128,7 @@ struct pfqd_flow {
 	u8			tier;		/* enum pfqd_tier */
 	bool			hashed;		/* in the table: not a shared FIFO */
 
-	u64			since;		/* ns: backlogged from then on */
+	u64			since;		/* ns: backlogged, or idle, from then on */
 	struct pfqd_rank_node	bytes;		/* qdisc packet length */
 	struct pfqd_rank_node	memory;		/* truesize */
 } ____cacheline_aligned;
@@ -152,7 +167,7 @@ void pfqd_table_destroy(struct pfqd_table *table);
 void pfqd_table_purge(struct pfqd_table *table);
 struct pfqd_flow *pfqd_table_find(struct pfqd_table *table,
 				  const struct pfqd_key *key, bool crowded);
-void pfqd_table_idle(struct pfqd_table *table, struct pfqd_flow *flow);
+void pfqd_table_idle(struct pfqd_table *table, struct pfqd_flow *flow, u64 now);
 
 /* Changing `flows` at run time: allocate, swap under the lock, free the rest. */
 struct pfqd_segment **pfqd_table_directory(u32 limit);
@@ -311,11 +326,12 @@ u32 pfqd_segments(const struct sk_buff *skb);
 /* Turns (pfqd_sched.c) */
 void pfqd_sched_init(struct pfqd_qdisc *q);
 void pfqd_sched_join(struct pfqd_qdisc *q, struct pfqd_flow *flow, u64 now);
-void pfqd_sched_leave(struct pfqd_qdisc *q, struct pfqd_flow *flow);
+void pfqd_sched_leave(struct pfqd_qdisc *q, struct pfqd_flow *flow, u64 now);
 void pfqd_sched_age(struct pfqd_qdisc *q, u64 now);
 struct pfqd_flow *pfqd_sched_oldest(struct pfqd_qdisc *q);
 struct pfqd_flow *pfqd_sched_next(struct Qdisc *sch);
-void pfqd_sched_served(struct pfqd_qdisc *q, struct pfqd_flow *flow, u32 len);
+void pfqd_sched_served(struct pfqd_qdisc *q, struct pfqd_flow *flow, u32 len,
+		       u64 now);
 
 /* The congestion signal (pfqd_budget.c) */
 void pfqd_budget(struct Qdisc *sch, struct pfqd_flow *flow);

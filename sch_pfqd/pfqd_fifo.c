@@ -8,6 +8,7 @@
  * sizes with its two ranks. Lengths are qdisc_pkt_len(), which never changes
  * while a packet is queued; memory is the truesize noted at enqueue.
  */
+#include <linux/prefetch.h>
 #include <linux/tcp.h>
 #include "pfqd.h"
 
@@ -32,9 +33,10 @@ u32 pfqd_segments(const struct sk_buff *skb)
 static void pfqd_fifo_rank(struct pfqd_qdisc *q, struct pfqd_flow *flow,
 			   s64 bytes, s64 memory)
 {
-	pfqd_rank_set(&q->by_bytes, &flow->bytes, flow->bytes.size + bytes, q->quantum);
-	pfqd_rank_set(&q->by_memory, &flow->memory, flow->memory.size + memory,
-		      2 * q->quantum);
+	pfqd_rank_update(&q->by_bytes, &flow->bytes, flow->bytes.size + bytes,
+			 q->quantum);
+	pfqd_rank_update(&q->by_memory, &flow->memory, flow->memory.size + memory,
+			 2 * q->quantum);
 }
 
 static void pfqd_fifo_account(struct Qdisc *sch, struct pfqd_flow *flow,
@@ -79,6 +81,8 @@ struct sk_buff *pfqd_fifo_pop(struct Qdisc *sch, struct pfqd_flow *flow)
 	struct sk_buff *skb = flow->head;
 
 	flow->head = skb->next;
+	prefetch(flow->head);
+	prefetch(&skb->end);		/* the core is about to look into shared info */
 	skb_mark_not_on_list(skb);
 	pfqd_fifo_account(sch, flow, -1, -(s64)qdisc_pkt_len(skb),
 			  -(s64)pfqd_cb(skb)->memory);

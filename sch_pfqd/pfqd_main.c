@@ -56,7 +56,7 @@ static struct pfqd_flow *pfqd_victim(struct Qdisc *sch)
  * Drops until both limits hold; the lock's owner frees *to_free after it. True: a
  * packet of that flow is among them.
  */
-static bool pfqd_trim(struct Qdisc *sch, const struct pfqd_flow *mine,
+static bool pfqd_trim(struct Qdisc *sch, const struct pfqd_flow *mine, u64 now,
 		      struct sk_buff **to_free)
 {
 	struct pfqd_qdisc *q = qdisc_priv(sch);
@@ -70,7 +70,7 @@ static bool pfqd_trim(struct Qdisc *sch, const struct pfqd_flow *mine,
 		lost |= flow == mine;
 		qdisc_drop(pfqd_fifo_pop(sch, flow), sch, to_free);
 		if (!flow->qlen)
-			pfqd_sched_leave(q, flow);
+			pfqd_sched_leave(q, flow, now);
 	}
 	return lost;
 }
@@ -167,7 +167,7 @@ static int pfqd_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 	if (unlikely(!flow))
 		return qdisc_drop(skb, sch, to_free);
 	/* segments may trim each other: some are queued, and the class must know */
-	lost = pfqd_trim(sch, flow, to_free) && active;
+	lost = pfqd_trim(sch, flow, now, to_free) && active;
 	return pfqd_answer(sch, q->packets - packets, q->bytes - bytes, len, lost);
 }
 
@@ -204,7 +204,7 @@ static struct sk_buff *pfqd_take(struct Qdisc *sch)
 	skb = pfqd_fifo_pop(sch, flow);
 	pfqd_count_served(q, flow->tier, skb, now);
 	qdisc_bstats_update(sch, skb);
-	pfqd_sched_served(q, flow, qdisc_pkt_len(skb));
+	pfqd_sched_served(q, flow, qdisc_pkt_len(skb), now);
 	pfqd_meter(sch, qdisc_pkt_len(skb), now);
 	return skb;
 }
@@ -323,7 +323,7 @@ static int pfqd_change(struct Qdisc *sch, struct nlattr *opt,
 	pfqd_apply(sch, &params);
 	packets = q->packets;
 	bytes = q->bytes;
-	pfqd_trim(sch, NULL, &to_free);
+	pfqd_trim(sch, NULL, ktime_get_ns(), &to_free);
 	qdisc_tree_reduce_backlog(sch, packets - q->packets, bytes - (u32)q->bytes);
 	sch_tree_unlock(sch);
 

@@ -109,16 +109,17 @@ static u32 pfqd_sched_settle(const struct pfqd_qdisc *q, struct pfqd_flow *flow)
 }
 
 /* The flow, in no ring, has emptied: high again, and idle in the table. */
-static void pfqd_sched_empty(struct pfqd_qdisc *q, struct pfqd_flow *flow, u32 wait)
+static void pfqd_sched_empty(struct pfqd_qdisc *q, struct pfqd_flow *flow, u32 wait,
+			     u64 now)
 {
 	flow->round = q->sched.high.round + wait;
 	flow->tier = PFQD_TIER_HIGH;
 	list_del_init(&flow->age);
-	pfqd_table_idle(&q->table, flow);
+	pfqd_table_idle(&q->table, flow, now);
 }
 
 /* A drop took the flow's last packet; afterwards it may be gone. */
-void pfqd_sched_leave(struct pfqd_qdisc *q, struct pfqd_flow *flow)
+void pfqd_sched_leave(struct pfqd_qdisc *q, struct pfqd_flow *flow, u64 now)
 {
 	struct pfqd_sched *sched = &q->sched;
 	struct pfqd_ring *ring;
@@ -134,7 +135,7 @@ void pfqd_sched_leave(struct pfqd_qdisc *q, struct pfqd_flow *flow)
 		wait = pfqd_sched_wait(ring, flow);
 		pfqd_ring_del(ring, flow);
 	}
-	pfqd_sched_empty(q, flow, wait);
+	pfqd_sched_empty(q, flow, wait, now);
 }
 
 static void pfqd_sched_demote(struct pfqd_qdisc *q, struct pfqd_flow *flow)
@@ -231,7 +232,8 @@ struct pfqd_flow *pfqd_sched_next(struct Qdisc *sch)
 }
 
 /* Its packet of that length has left: its turn goes on or is over. */
-void pfqd_sched_served(struct pfqd_qdisc *q, struct pfqd_flow *flow, u32 len)
+void pfqd_sched_served(struct pfqd_qdisc *q, struct pfqd_flow *flow, u32 len,
+		       u64 now)
 {
 	struct pfqd_sched *sched = &q->sched;
 	u32 turns;
@@ -249,5 +251,5 @@ void pfqd_sched_served(struct pfqd_qdisc *q, struct pfqd_flow *flow, u32 len)
 	if (flow->qlen)
 		pfqd_ring_add(pfqd_sched_ring(sched, flow), flow, turns);
 	else
-		pfqd_sched_empty(q, flow, turns);
+		pfqd_sched_empty(q, flow, turns, now);
 }

@@ -9,9 +9,10 @@
  * get longer, nothing else.
  *
  * Keeping: an empty flow holds no state but the turns that it still owes, so
- * forgetting it is harmless. The last PFQD_IDLE_MAX flows that emptied are kept;
- * a new flow takes the one that is longest idle before it allocates, beyond that
- * number or at the limit. In steady state nothing is allocated.
+ * forgetting it is harmless. It is kept for PFQD_IDLE_NS all the same, to be found
+ * when its next packet comes: in steady state nothing is allocated. Whoever empties
+ * frees two that have been idle for longer; at the limit a new flow takes the one
+ * that has been idle for longest.
  *
  * No flow to be had (all busy, or no memory, or the qdisc is crowded): the packet
  * goes to one of 64 shared FIFOs, by source address: whoever floods with random
@@ -192,7 +193,7 @@ static struct pfqd_flow *pfqd_table_alloc(struct pfqd_table *table)
 {
 	struct pfqd_flow *flow;
 
-	if (table->idle >= PFQD_IDLE_MAX || table->flows >= table->limit)
+	if (table->flows >= table->limit)
 		return pfqd_table_longest_idle(table);
 	flow = kmem_cache_alloc(pfqd_flow_cache, GFP_ATOMIC | __GFP_NOWARN);
 	if (flow)
@@ -261,14 +262,27 @@ found:
 	return flow;
 }
 
-/* The flow has emptied and is in no other list; it may be gone afterwards. */
-void pfqd_table_idle(struct pfqd_table *table, struct pfqd_flow *flow)
+/* Idle for too long, or one of more than there may be. */
+static bool pfqd_table_stale(struct pfqd_table *table, u64 now)
 {
+	const struct pfqd_flow *flow;
+
+	flow = list_first_entry_or_null(&table->idlers, struct pfqd_flow, link);
+	return flow && (table->flows > table->limit ||
+			now - flow->since > PFQD_IDLE_NS);
+}
+
+/* The flow has emptied and is in no other list; it may be gone afterwards. */
+void pfqd_table_idle(struct pfqd_table *table, struct pfqd_flow *flow, u64 now)
+{
+	int i;
+
 	if (!flow->hashed)
 		return;
+	flow->since = now;
 	list_add_tail(&flow->link, &table->idlers);
 	table->idle++;
-	if (table->idle > PFQD_IDLE_MAX || table->flows > table->limit)
+	for (i = 0; i < PFQD_IDLE_FREED && pfqd_table_stale(table, now); i++)
 		kmem_cache_free(pfqd_flow_cache, pfqd_table_longest_idle(table));
 }
 

@@ -9,7 +9,7 @@
 
 #include <linux/skbuff.h>
 #include <net/sch_generic.h>
-#if __has_include(<net/gso.h>)
+#ifdef PFQD_HAVE_GSO_H
 #include <net/gso.h>
 #endif
 

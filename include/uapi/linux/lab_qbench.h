@@ -67,8 +67,8 @@ struct qbench_sockets {
  * @dequeued: out: packets that came out
  * @truesize: out: of each packet
  * @frame: out: bytes of each packet, Ethernet header included
- * @free_before: out: free memory of the guest before the first enqueue, bytes
- * @free_peak: out: the same when everything was queued
+ * @slab_before: out: what the kernel's slabs take before the first enqueue, bytes
+ * @slab_peak: out: the same when everything is queued
  * @instance: out: bytes of the qdisc's own structure (struct Qdisc and private data)
  * @left: out: packets that the qdisc still counts as queued
  */
@@ -87,8 +87,8 @@ struct qbench_run {
 	__u32 dequeued;
 	__u32 truesize;
 	__u32 frame;
-	__u64 free_before;
-	__u64 free_peak;
+	__u64 slab_before;
+	__u64 slab_peak;
 	__u32 instance;
 	__u32 left;
 };
