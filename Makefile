@@ -40,7 +40,7 @@ TC_CFLAGS := -std=gnu11 -Wall -Wextra -Wmissing-prototypes -Werror -MMD -MP -Iin
 tc_src := $(wildcard tools/tc/*.c)
 tc_obj := $(patsubst %.c,$(B)/obj/%.o,$(tc_src))
 
-.PHONY: all tools lab check lint bench modules clean
+.PHONY: all tools lab check lint bench fuzz modules clean
 all: tools
 tools: $(B)/bin/pfqd-lab $(B)/guest/pfqd-guest $(B)/bin/unit-tests $(selftest_bin) $(B)/tc/q_pfqd.so
 
@@ -111,6 +111,9 @@ lint:
 
 bench: tools
 	@scripts/bench
+
+fuzz: tools
+	@scripts/fuzz
 
 KERNEL_DIR ?= /lib/modules/$(shell uname -r)/build
 modules:
