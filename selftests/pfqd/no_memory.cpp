@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
+//
+// Every allocation of pfqd fails once: making a qdisc, changing its table, and
+// packets that come while there is no memory for a flow. Bug 14 (a failed init that
+// the core resets and destroys) with the memory itself failing.
+//
+// The kernel fails the n-th allocation of a task that says so (fault injection, in
+// the debug kernel): n counts up until nothing is left to fail.
+#include <sys/mount.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <functional>
+
+#include "selftests/pfqd/port.hpp"
+
+using namespace pfqd::selftest;
+namespace nl = pfqd::nl;
+
+namespace {
+
+constexpr const char* kNth = "/proc/thread-self/fail-nth";
+constexpr const char* kDebugfs = "/sys/kernel/debug";
+constexpr int kMost = 200;  // more allocations than any request needs
+
+bool fault_injection() {
+    return std::filesystem::exists(kNth);
+}
+
+void arm() {
+    if (!std::filesystem::exists(std::string(kDebugfs) + "/failslab"))
+        pfqd::check(mount("debugfs", kDebugfs, "debugfs", 0, nullptr), "mount debugfs");
+    write_text(std::string(kDebugfs) + "/failslab/ignore-gfp-wait", "N");  // those that may sleep too
+    write_text(std::string(kDebugfs) + "/failslab/verbose", "0");          // no stack in the log for each
+}
+
+// Runs it with the n-th allocation failing; whether there was one to fail.
+bool with_failure(int nth, const std::function<void()>& what) {
+    write_text(kNth, std::to_string(nth));
+    try {
+        what();
+    } catch (...) {
+        write_text(kNth, "0");
+        throw;
+    }
+    const bool failed = std::stoi(read_text(kNth)) == 0;
+    write_text(kNth, "0");
+    return failed;
+}
+
+// The request, once for each of its allocations: ENOMEM and the like, or done.
+struct Outcome {
+    int refused = 0, done = 0;
+    bool ended = false;
+};
+
+Outcome fail_each(const std::function<void()>& request, const std::function<void()>& after) {
+    Outcome outcome;
+    for (int nth = 1; nth <= kMost && !outcome.ended; nth++) {
+        int code = 0;
+        const bool failed = with_failure(nth, [&] {
+            try {
+                request();
+            } catch (const nl::NetlinkError& error) {
+                code = error.code();
+            } catch (const std::system_error& error) {
+                code = error.code().value();
+            }
+        });
+        outcome.ended = !failed && code == 0;
+        (code ? outcome.refused : outcome.done)++;
+        after();
+    }
+    return outcome;
+}
+
+bool skipped(Tap& tap) {
+    if (fault_injection()) return false;
+    tap.skip("without memory", "only the debug kernel has fault injection");
+    return true;
+}
+
+void test_init(Tap& tap) {
+    if (skipped(tap)) return;
+    Port port;
+    arm();
+    int whole = 0, rounds = 0;
+    const Outcome outcome = fail_each(
+        [&] {
+            delete_qdisc(port.end());
+            set_qdisc(port.end(), "pfqd", pfqd_options({.flows = 1 << 20}), {TC_H_ROOT, 0x20000});
+        },
+        [&] {
+            // whatever is there now works
+            set_qdisc(port.end(), "pfqd", pfqd_options({.limit = 1000 * 1000}));
+            port.hold();
+            port.queue_data('A', 0, 3);
+            whole += joined(port.drain()) == "A0 A1 A2";
+            rounds++;
+        });
+    tap.diag(fmt::format("{} allocations failed, {} refusals", outcome.refused + outcome.done - 1,
+                         outcome.refused));
+    tap.ok(outcome.ended, "every allocation of making a qdisc has failed once");
+    tap.ok(outcome.refused > 3, "and was refused");
+    tap.is("afterwards a qdisc can be made, and works", whole, rounds);
+}
+
+void test_change(Tap& tap) {
+    if (skipped(tap)) return;
+    Port port({.pfqd = {.flows = 4}});
+    arm();
+    port.hold();
+    port.queue_data('A', 0, 3);
+    bool unchanged = true;
+    const Outcome outcome = fail_each(
+        [&] { change_qdisc(port.end(), "pfqd", pfqd_options({.flows = 5000, .demote = 7})); },
+        [&] {
+            const std::vector<uint8_t> options = port.stats().qdisc.options;
+            const uint32_t flows = nl::attr_u32(find_in(options, TCA_PFQD_FLOWS));
+            const uint32_t demote = nl::attr_u32(find_in(options, TCA_PFQD_DEMOTE));
+            unchanged = unchanged && ((flows == 4 && demote == 5000) || (flows == 5000 && demote == 7));
+            change_qdisc(port.end(), "pfqd", pfqd_options({.flows = 4, .demote = 5000}));
+        });
+    tap.ok(outcome.ended && outcome.refused > 1, "every allocation of a change has failed once");
+    tap.ok(unchanged, "a change is made whole, or not at all");
+    tap.is("what was queued is there", joined(port.drain()), "A0 A1 A2");
+    check_empty(tap, port.stats());
+}
+
+// The packet of a flow that cannot be made goes to a shared FIFO.
+void test_flows(Tap& tap) {
+    if (skipped(tap)) return;
+    Port port;
+    arm();
+    port.hold();
+    uint32_t sent = 0;
+    for (int nth = 1; nth <= 12; nth++) {
+        for (uint16_t flow = 0; flow < 20; flow++) {
+            FrameOptions options;
+            options.source = 0x0a000000u + static_cast<uint32_t>(nth * 100 + flow);
+            options.payload = 100;
+            const Bytes frame = make_frame(options);
+            with_failure(nth, [&] {
+                try {
+                    port.queue(frame);
+                    sent++;
+                } catch (const std::system_error&) {  // the socket's own allocation
+                }
+            });
+        }
+    }
+    const PfqdStats stats = port.stats();
+    tap.ok(stats.alloc_failures > 0, "flows could not be made");
+    tap.is("their packets share", stats.overflow_packets, stats.alloc_failures);
+    tap.is("all that were sent are queued", stats.qdisc.qlen, sent);
+    tap.is("and leave", port.drain_frames().size(), size_t{sent} + 1);
+    check_empty(tap, port.stats());
+}
+
+void test_classes(Tap& tap) {
+    if (skipped(tap)) return;
+    Port port;
+    arm();
+    port.hold();
+    port.queue_data('A', 0, 3);
+    const Outcome outcome = fail_each(
+        [&] {
+            In inside(port.end().netns());
+            nl::Socket socket;
+            nl::Message message(RTM_GETTCLASS, 0);
+            tcmsg tc{};
+            tc.tcm_ifindex = port.end().ifindex();
+            message.raw(tc);
+            socket.dump(message, [](const nlmsghdr&) {});
+        },
+        [] {});
+    tap.ok(outcome.ended, "every allocation of a class dump has failed once");
+    tap.is("what was queued is there", joined(port.drain()), "A0 A1 A2");
+}
+
+}  // namespace
+
+int main() {
+    return run_tests(
+        {{"init", test_init}, {"change", test_change}, {"flows", test_flows}, {"classes", test_classes}});
+}
