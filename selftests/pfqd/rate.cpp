@@ -168,6 +168,7 @@ void test_follows(Tap& tap) {
 
 // The module goes while links change: nothing is left that looks at them.
 void test_unload(Tap& tap) {
+    sleep_ns(1'000'000'000);  // the namespaces of the tests before are taken down at leisure
     {
         Link link({.rate = 1'000'000'000, .bus = 1});
         set_qdisc(link.end(), "pfqd");
