@@ -115,11 +115,16 @@ enum pfqd_switch {
 
 /* Where the rate in force comes from. */
 enum pfqd_rate_source {
-	PFQD_RATE_OPTION,	/* RATE */
-	PFQD_RATE_LINK,		/* root of a device with a bus parent: its speed */
-	PFQD_RATE_ASSUMED,	/* to be measured: so far the link's speed, or 10 Gbit/s */
-	PFQD_RATE_MEASURED,	/* below any parent, and on virtual devices: the rate
-				 * at which backlog drained, capped by the speed */
+	/* RATE */
+	PFQD_RATE_OPTION,
+	/* the speed of a device with a parent on a bus, whose root this is */
+	PFQD_RATE_LINK,
+	/* to be measured: so far the link's speed, or 10 Gbit/s */
+	PFQD_RATE_ASSUMED,
+	/* below any parent, and on virtual devices: the rate at which backlog drained,
+	 * capped by the speed
+	 */
+	PFQD_RATE_MEASURED,
 	__PFQD_RATE_SOURCE_MAX
 };
 

@@ -303,8 +303,6 @@ out:
 	return err;
 }
 
-LAB_DEFINE_NEWLINK(wire_newlink, wire_make_pair)
-
 static int wire_changelink(struct net_device *dev, struct nlattr *tb[], struct nlattr *data[],
 			   struct netlink_ext_ack *extack)
 {
