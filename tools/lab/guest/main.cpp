@@ -34,7 +34,8 @@ nlohmann::json act() {
     // For the watchdog's own tests: a guest that hangs, and one whose kernel panics.
     if (spec.mode == "hang") pause();
     if (spec.mode == "panic") _exit(1);
-    throw std::runtime_error("spec.json: mode '" + spec.mode + "' is none of run, selftest, hang, panic");
+    throw std::runtime_error("spec.json: mode '" + spec.mode +
+                             "' is none of run, selftest, bench-qdisc, hang, panic");
 }
 
 // Booting takes no virtual time, so the clock is at 0 here, and TCP takes a time

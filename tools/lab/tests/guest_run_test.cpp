@@ -50,7 +50,8 @@ TEST_F(GuestRunTest, PanicIsReportedWithTheLastMessages) {
 }
 
 TEST_F(GuestRunTest, RefusalOfTheGuestComesThrough) {
-    EXPECT_EQ(failure_of("nonsense"), "spec.json: mode 'nonsense' is none of run, selftest, hang, panic");
+    EXPECT_EQ(failure_of("nonsense"),
+              "spec.json: mode 'nonsense' is none of run, selftest, bench-qdisc, hang, panic");
 }
 
 TEST_F(GuestRunTest, GuestEndsWithItsObject) {
