@@ -357,6 +357,33 @@ void test_unmarkable(Tap& tap) {
 
 // --- who is spared ------------------------------------------------------------
 
+// Bug 64: routed traffic has lost its socket and its mark on the way, not where it is from.
+void test_routed(Tap& tap) {
+    for (const uint8_t ecn : {kEct0, uint8_t{0}}) {
+        Switch bench({.pfqd = budgets(kUsual), .routed = true});
+        const auto routed = [&](uint32_t n) {
+            FrameOptions options = segment(n, ecn);
+            const std::vector<uint8_t> mac = bench.in().address();
+            std::copy(mac.begin(), mac.end(), options.to.begin());
+            options.source = 0x0a010001;
+            options.destination = 0x0a020001;
+            return make_frame(options);
+        };
+        bench.source().send(routed(0));  // the router learns its neighbour
+        sleep_ns(10'000'000);
+        const PfqdStats before = bench.stats();
+        queue_frames(bench, kFrames, routed);
+        bench.drain();
+        const uint64_t expected =
+            ecn ? over(kFrames, kUsual) : kFrames - left_of(kFrames, kFrames - over(kFrames, kUsual)).size();
+        const PfqdStats stats = bench.stats();
+        tap.is("routed traffic is marked, or loses its oldest", ecn ? stats.marks : stats.drops_budget,
+               expected);
+        tap.is("and all else leaves", stats.qdisc.packets - before.qdisc.packets,
+               kFrames + 1 - (ecn ? 0 : expected));
+    }
+}
+
 void test_own_traffic(Tap& tap) {
     for (const uint8_t dsfield : {kEct0, uint8_t{0}}) {
         Switch bench({.pfqd = budgets(1)});
@@ -434,6 +461,7 @@ int main() {
                       {"ecn off", test_ecn_off},
                       {"bounded drops", test_bounded_drops},
                       {"unmarkable", test_unmarkable},
+                      {"routed", test_routed},
                       {"own traffic", test_own_traffic},
                       {"control", test_control},
                       {"classes", test_classes}});

@@ -22,6 +22,7 @@ struct SwitchOptions {
     uint8_t gro = 0;             // of the way in
     uint32_t moderation_ns = 0;  // of the way in: what arrives within becomes one batch
     bool frames = true;          // packet sockets, which keep a copy of all that they see
+    bool routed = false;         // no bridge: IPv4 from 10.1.0.0/24 to 10.2.0.0/24
 };
 
 class Switch {
@@ -34,7 +35,9 @@ class Switch {
                                switch_, in_options(options))),
           out_ends_(make_wire(switch_, {.name = "out", .rate = options.rate, .delay = 1000, .ring = 0},
                               receiver_, {})),
-          bridge_(make_bridge(switch_, {&feed_ends_.second, &out_ends_.first})) {
+          bridge_(options.routed ? std::optional<End>()
+                                 : make_bridge(switch_, {&feed_ends_.second, &out_ends_.first})) {
+        if (options.routed) route();
         if (options.frames) {
             source_.emplace(feed_ends_.first);
             local_.emplace(out_ends_.first);
@@ -77,6 +80,13 @@ class Switch {
         load_module("sch_pfqd");
         return quiet_netns();
     }
+    void route() {
+        in().add_address("10.1.0.254");
+        out().add_address("10.2.0.254");
+        sink().add_address("10.2.0.1");
+        In inside(switch_);
+        set_sysctl("net/ipv4/ip_forward", "1");
+    }
     static uint64_t feed_rate(const SwitchOptions& options) {
         return options.feed ? options.feed : 1000 * options.rate;
     }
@@ -98,7 +108,7 @@ class Switch {
 
     nl::Netns sender_, switch_, receiver_;
     std::pair<End, End> feed_ends_, out_ends_;
-    End bridge_;
+    std::optional<End> bridge_;
     std::optional<PacketSocket> source_, local_, sink_;
 };
 
