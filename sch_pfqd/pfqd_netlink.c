@@ -44,7 +44,7 @@ static const struct nla_policy pfqd_policy[TCA_PFQD_MAX + 1] = {
 	[TCA_PFQD_ECN]		= NLA_POLICY_MAX(NLA_U8, 1),
 	[TCA_PFQD_RATE]		= NLA_POLICY_FULL_RANGE(NLA_U64, &pfqd_range_rate),
 	[TCA_PFQD_SPLIT_GSO]	= NLA_POLICY_MAX(NLA_U8, 1),
-	[TCA_PFQD_COMPLETION]	= NLA_POLICY_MAX(NLA_U8, PFQD_SWITCH_MAX),
+	[TCA_PFQD_COMPLETION]	= NLA_POLICY_MAX(NLA_U8, PFQD_SWITCH_INHERIT),
 };
 
 #define PFQD_ACCEPTS(name, low, high, unit)	\

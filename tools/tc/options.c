@@ -84,7 +84,7 @@ const struct option pfqd_options[] = {
 		.name = "completion",
 		.what = "whether stamps are read; inherit: as the module's parameter says",
 		.kind = OPTION_SWITCH, .attr = TCA_PFQD_COMPLETION, .size = sizeof(uint8_t),
-		.max = PFQD_SWITCH_MAX, .initial = PFQD_COMPLETION_DEFAULT,
+		.max = PFQD_SWITCH_INHERIT, .initial = PFQD_COMPLETION_DEFAULT,
 	},
 	{ .name = NULL }
 };

@@ -21,6 +21,9 @@
 #define PFQD_STAMP_CLASS_SHIFT	3	/* of the class in the code */
 #define PFQD_STAMP_BAND_MASK	7
 
+#define PFQD_STAMP_CODE(class, band)	((class) << PFQD_STAMP_CLASS_SHIFT | (band))
+#define PFQD_STAMP_DSCP(code)	((code) << PFQD_STAMP_DSCP_SHIFT | PFQD_STAMP_POOL)
+
 #define PFQD_BANDS		6	/* bands 0 .. 5 */
 #define PFQD_BAND_NONE		7
 
@@ -35,5 +38,8 @@ enum pfqd_rtt_class {
 };
 
 #define PFQD_RTT_LONG_US	1000	/* us: long from here */
+
+/* What the datacenter's edge writes into all that enters (design, section 3.5). */
+#define PFQD_STAMP_EDGE		PFQD_STAMP_CODE(PFQD_RTT_LONG, PFQD_BAND_NONE)
 
 #endif /* _UAPI_LINUX_PFQD_STAMP_H */

@@ -42,7 +42,10 @@
  * RATE		__u64, bytes/s that the budgets are computed from. 0, the
  *		default: found out, see enum pfqd_rate_source.
  * SPLIT_GSO	__u8, 0 or 1: GSO packets are segmented when they are queued
- * COMPLETION	__u8, enum pfqd_switch: whether stamps are read
+ * COMPLETION	__u8, enum pfqd_switch up to PFQD_SWITCH_INHERIT: whether stamps
+ *		are read, for the completion tier and the budgets of the RTT classes
+ * STAMP	__u8, enum pfqd_switch: whether packets of this host's TCP sockets
+ *		are stamped
  */
 enum {
 	TCA_PFQD_UNSPEC,
@@ -60,6 +63,7 @@ enum {
 	TCA_PFQD_RATE,
 	TCA_PFQD_SPLIT_GSO,
 	TCA_PFQD_COMPLETION,
+	TCA_PFQD_STAMP,
 	__TCA_PFQD_MAX
 };
 
@@ -99,8 +103,10 @@ enum {
 #define PFQD_RATE_DEFAULT	0
 #define PFQD_SPLIT_GSO_DEFAULT	0
 #define PFQD_COMPLETION_DEFAULT	PFQD_SWITCH_INHERIT
+#define PFQD_STAMP_DEFAULT	PFQD_SWITCH_INHERIT
 
 #define PFQD_FLOW_FLOOR		65536		/* bytes */
+#define PFQD_BANDED_SERVES	8		/* in a row, before one of all flows */
 #define PFQD_SHARED_FIFOS	64
 
 /* A switch of an interface over a module parameter. */
@@ -108,10 +114,9 @@ enum pfqd_switch {
 	PFQD_SWITCH_OFF,
 	PFQD_SWITCH_ON,
 	PFQD_SWITCH_INHERIT,	/* as the module parameter says */
+	PFQD_SWITCH_LOCAL,	/* STAMP only: for this queue, packets are not written to */
 	__PFQD_SWITCH_MAX
 };
-
-#define PFQD_SWITCH_MAX (__PFQD_SWITCH_MAX - 1)
 
 /* Where the rate in force comes from. */
 enum pfqd_rate_source {
@@ -151,8 +156,24 @@ enum pfqd_rate_source {
  * SEGMENTED		counter: GSO packets split by SPLIT_GSO
  * RATE			gauge, __u64: bytes/s in force
  * RATE_SOURCE		enum pfqd_rate_source
- * COMPLETION		0 or 1: whether stamps are read
- * COMPLETION_SOURCE	enum pfqd_switch: what decided that
+ * COMPLETION		PFQD_SWITCH_OFF or _ON: whether stamps are read
+ * COMPLETION_SOURCE	enum pfqd_switch: the option; if _INHERIT, the module
+ *			parameter decided
+ * STAMP		PFQD_SWITCH_OFF, _ON or _LOCAL: whether packets are stamped
+ * STAMP_SOURCE		as COMPLETION_SOURCE
+ * STAMPS		counter: packets stamped, a GSO packet as one; with _LOCAL those
+ *			that got a band for this queue
+ * STAMP_FAILURES	counter: packets to which no stamp could be written (no memory
+ *			for a header of its own); they have a band in this queue
+ * BANDS		nested: attribute 1 + band, for bands below PFQD_BANDS, and
+ *			1 + PFQD_BANDS for data without a band: TCA_PFQD_TIER_PACKETS,
+ *			_BYTES and _SOJOURN of what was served while stamps were read;
+ *			without the control tier
+ * CLASSES		nested: attribute 1 + enum pfqd_rtt_class holds the
+ *			TCA_PFQD_CLASS_* of that class; as BANDS
+ * SERVES_BANDED	counter: turns that flows got for their band, a turn for each
+ *			quantum
+ * SERVES_ORDINARY	counter: turns of the round-robin over all flows
  * FLOW			nested TCA_PFQD_FLOW_*: in the statistics of a class, alone
  */
 enum {
@@ -177,6 +198,14 @@ enum {
 	TCA_PFQD_STATS_COMPLETION,
 	TCA_PFQD_STATS_COMPLETION_SOURCE,
 	TCA_PFQD_STATS_FLOW,
+	TCA_PFQD_STATS_STAMP,
+	TCA_PFQD_STATS_STAMP_SOURCE,
+	TCA_PFQD_STATS_STAMPS,
+	TCA_PFQD_STATS_STAMP_FAILURES,
+	TCA_PFQD_STATS_BANDS,
+	TCA_PFQD_STATS_CLASSES,
+	TCA_PFQD_STATS_SERVES_BANDED,
+	TCA_PFQD_STATS_SERVES_ORDINARY,
 	__TCA_PFQD_STATS_MAX
 };
 
@@ -215,6 +244,24 @@ enum {
 #define TCA_PFQD_TIER_MAX (__TCA_PFQD_TIER_MAX - 1)
 
 /*
+ * One RTT class (enum pfqd_rtt_class of pfqd_stamp.h), all counters.
+ *
+ * PACKETS, BYTES	as of a tier
+ * MARKS, DROPS		as MARKS and DROPS_BUDGET of the whole qdisc
+ */
+enum {
+	TCA_PFQD_CLASS_UNSPEC,
+	TCA_PFQD_CLASS_PAD,
+	TCA_PFQD_CLASS_PACKETS,
+	TCA_PFQD_CLASS_BYTES,
+	TCA_PFQD_CLASS_MARKS,
+	TCA_PFQD_CLASS_DROPS,
+	__TCA_PFQD_CLASS_MAX
+};
+
+#define TCA_PFQD_CLASS_MAX (__TCA_PFQD_CLASS_MAX - 1)
+
+/*
  * One flow. The classes of the qdisc are its backlogged flows: a class dump lists
  * up to PFQD_CLASSES_MAX of them, numbered in the order of the dump. They cannot
  * be made, changed, asked for one by one, or have filters or qdiscs. Queued packets
@@ -230,6 +277,7 @@ enum {
  * TIER		__u32, enum pfqd_tier
  * AGE		__u64: ns since the flow was last empty
  * MEMORY	__u32: truesize of what is queued, bytes
+ * BAND		__u32: of the packet at its head; absent when that has none
  */
 enum {
 	TCA_PFQD_FLOW_UNSPEC,
@@ -245,6 +293,7 @@ enum {
 	TCA_PFQD_FLOW_TIER,
 	TCA_PFQD_FLOW_AGE,
 	TCA_PFQD_FLOW_MEMORY,
+	TCA_PFQD_FLOW_BAND,
 	__TCA_PFQD_FLOW_MAX
 };
 
