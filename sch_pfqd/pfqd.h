@@ -6,17 +6,19 @@
  *
  *   pfqd_gso_split()    with split_gso: the rest is done for each segment
  *   pfqd_classify()     control packet, or the key of its flow
+ *   pfqd_stamp()        how many bytes the flow has left: written, or read
  *   pfqd_table_find()   the flow with that key, made when there is none, or
  *                       one of the shared FIFOs when no more can be made
- *   pfqd_fifo_push()    the tail of the flow's FIFO, and all accounting
- *   pfqd_sched_join()   if the flow was empty: it gets a turn next cycle
+ *   pfqd_fifo_push()    the tail of the flow's FIFO, and all accounting; the
+ *                       flow's band is that of its head (pfqd_bands_follow())
+ *   pfqd_sched_join()   if the flow was empty: it gets a turn next round
  *   pfqd_trim()         if the qdisc is now over a limit: the fattest flow
  *                       (pfqd_fattest.c) loses from its head
  *
  * and its way out (pfqd_take):
  *
  *   pfqd_sched_age()    flows that have been backlogged too long move to low
- *   pfqd_sched_next()   whose packet is next: tiers, cycle and turns
+ *   pfqd_sched_next()   whose packet is next: control, bands, tiers
  *   pfqd_budget()       a flow with too much queued: its head is marked, or lost
  *   pfqd_fifo_pop()     the head of its FIFO, and all accounting
  *   pfqd_sched_served() the turn goes on or ends; a flow that emptied leaves
@@ -107,9 +109,16 @@ struct pfqd_key {
 	u8		fragment;
 } __aligned(sizeof(u64));
 
+/* A flow's place in a ring of turns (pfqd_ring.c), and what it may send in one. */
+struct pfqd_place {
+	struct list_head	link;
+	u64			round;		/* of the next turn, in that ring */
+	s32			deficit;	/* bytes left of this turn or the next */
+};
+
 /*
- * Three lines of a cache: what finds it, what serves it, and what is looked at when
- * it becomes or stops being backlogged.
+ * Lines of a cache: what finds it; what serves it; what is looked at when it becomes
+ * or stops being backlogged, and what is counted; its place among the bands.
  */
 struct pfqd_flow {
 	/* the table (pfqd_table.c) */
@@ -121,16 +130,18 @@ struct pfqd_flow {
 	/* the FIFO (pfqd_fifo.c) and turns (pfqd_sched.c) */
 	struct sk_buff		*head;
 	struct sk_buff		*tail;
-	struct list_head	link;		/* in a ring, or idle in the table */
+	struct pfqd_place	turn;		/* in its tier; or idle in the table */
 	struct list_head	age;		/* in pfqd_sched.aging, while high */
-	u64			round;		/* of the next turn, in its tier's ring */
-	s32			deficit;	/* bytes left of this turn or the next */
-	u8			tier;		/* enum pfqd_tier */
-	bool			hashed;		/* in the table: not a shared FIFO */
 
 	u64			since;		/* ns: backlogged, or idle, from then on */
 	struct pfqd_rank_node	bytes;		/* qdisc packet length */
 	struct pfqd_rank_node	memory;		/* truesize */
+	u8			tier;		/* enum pfqd_tier */
+	bool			hashed;		/* in the table: not a shared FIFO */
+	u8			band;		/* of the head; PFQD_BAND_NONE: it has none */
+	u8			banded_in;	/* the band whose ring banded.round is of */
+
+	struct pfqd_place	banded;		/* in its band (pfqd_bands.c) */
 } ____cacheline_aligned;
 
 /* --- flow table (pfqd_table.c) ---------------------------------------------- */
@@ -180,8 +191,18 @@ void pfqd_flow_cache_destroy(void);
 
 /* --- classification (pfqd_classify.c) ---------------------------------------- */
 
-/* True for the control tier; false: *key is that of the packet's flow. */
-bool pfqd_classify(const struct sk_buff *skb, struct pfqd_key *key);
+/* What is read of a packet when it is queued. */
+struct pfqd_packet {
+	struct pfqd_key	key;		/* of its flow */
+	bool		control;	/* for the control tier */
+	int		network;	/* offset of the network header from skb->data */
+	int		tcp;		/* that of the outer TCP header; 0: it is not TCP,
+					 * or a fragment
+					 */
+	int		dsfield;	/* -1: not IP */
+};
+
+void pfqd_classify(const struct sk_buff *skb, struct pfqd_packet *packet);
 
 /* The protocol behind VLAN tags, and where its header is, from skb->data. */
 __be16 pfqd_network_header(const struct sk_buff *skb, int *at);
@@ -204,25 +225,44 @@ struct pfqd_ring {
 };
 
 void pfqd_ring_init(struct pfqd_ring *ring);
-void pfqd_ring_add(struct pfqd_ring *ring, struct pfqd_flow *flow, u32 rounds);
-void pfqd_ring_del(struct pfqd_ring *ring, struct pfqd_flow *flow);
-struct pfqd_flow *pfqd_ring_pop(struct pfqd_ring *ring);
-struct pfqd_flow *pfqd_ring_peek(struct pfqd_ring *ring);
+void pfqd_ring_add(struct pfqd_ring *ring, struct pfqd_place *place, u32 rounds);
+void pfqd_ring_del(struct pfqd_ring *ring, struct pfqd_place *place);
+struct pfqd_place *pfqd_ring_pop(struct pfqd_ring *ring);
+struct pfqd_place *pfqd_ring_peek(struct pfqd_ring *ring);
+u32 pfqd_ring_wait(const struct pfqd_ring *ring, const struct pfqd_place *place);
 void pfqd_ring_next_round(struct pfqd_ring *ring);
 void pfqd_ring_skip_rounds(struct pfqd_ring *ring);
+
+/* --- bands (pfqd_bands.c) ----------------------------------------------------- */
+
+struct pfqd_bands {
+	struct pfqd_ring	ring[PFQD_BANDS];
+};
+
+struct pfqd_bands *pfqd_bands_alloc(void);
+void pfqd_bands_init(struct pfqd_qdisc *q);
+void pfqd_bands_follow(struct pfqd_qdisc *q, struct pfqd_flow *flow);
+void pfqd_bands_file(struct pfqd_qdisc *q, struct pfqd_flow *flow, u32 rounds);
+struct pfqd_flow *pfqd_bands_pop(struct pfqd_qdisc *q);
 
 /* --- scheduler (pfqd_sched.c) ------------------------------------------------ */
 
 struct pfqd_sched {
 	struct pfqd_flow	control;	/* the control tier's one FIFO */
-	struct pfqd_flow	*turn;		/* whose turn it is, in no ring */
+	struct pfqd_flow	*turn;		/* whose turn it is, not in that ring */
+	u8			turn_band;	/* for its band; PFQD_BAND_NONE: for its tier */
+	bool			low_due;	/* this round's low turn is to come */
 	u32			control_left;	/* packets, of this cycle's allowance */
-	bool			low_due;	/* this cycle's low turn is to come */
+	u32			serves_left;	/* of this cycle */
+	s32			streak;		/* turns given to bands in a row */
+	u32			bands;		/* a bit for each band that has flows */
 	struct pfqd_ring	high;
 	struct pfqd_ring	low;
 	struct list_head	aging;		/* high flows by .since */
 	u64			cycles;
 	u64			demotions;
+	u64			serves_banded;
+	u64			serves_ordinary;
 };
 
 /* --- rate (pfqd_rate.c) ------------------------------------------------------- */
@@ -262,18 +302,30 @@ struct pfqd_params {
 	u64	rate;		/* 0: found out */
 	u8	ecn;
 	u8	split_gso;
-	u8	completion;	/* enum pfqd_switch */
+	u8	completion;	/* enum pfqd_switch, as is stamp */
+	u8	stamp;
 };
 
 #define PFQD_SOJOURN_BUCKETS	24
 #define PFQD_SOJOURN_SHIFT	10	/* bucket 0 ends at 1024 ns */
 
-struct pfqd_tier_stats {
+struct pfqd_served {
 	u64	packets;
 	u64	bytes;
-	u32	backlog_packets;
-	u32	backlog_bytes;
 	u64	sojourn[PFQD_SOJOURN_BUCKETS];
+};
+
+struct pfqd_tier_stats {
+	struct pfqd_served	served;
+	u32			backlog_packets;
+	u32			backlog_bytes;
+};
+
+struct pfqd_class_stats {
+	u64	packets;
+	u64	bytes;
+	u64	marks;
+	u64	drops;
 };
 
 struct pfqd_qdisc {
@@ -282,18 +334,24 @@ struct pfqd_qdisc {
 
 	/* in the FIFOs: what a parent peeked at (gso_skb) is not in them */
 	u32			packets;
+	u32			banded;		/* of these, those with a band */
 	u32			flows_active;
 	u64			bytes;
 	u64			memory;
 
 	struct pfqd_table	table;
 	struct pfqd_sched	sched;
+	struct pfqd_bands	*bands;
 	struct pfqd_rank	by_bytes;
 	struct pfqd_rank	by_memory;
 	struct pfqd_rate	rate;
 	u64			budget[__PFQD_RTT_MAX];	/* bytes, of all flows */
 
 	struct pfqd_tier_stats	tier[__PFQD_TIER_MAX];
+	struct pfqd_served	band[PFQD_BANDS + 1];	/* the last one: no band */
+	struct pfqd_class_stats	class[__PFQD_RTT_MAX];
+	u64			stamps;
+	u64			stamp_failures;
 	u64			drops_limit;
 	u64			drops_memlimit;
 	u64			drops_budget;
@@ -306,6 +364,8 @@ struct pfqd_qdisc {
 struct pfqd_skb_cb {
 	u64	enqueued;	/* ns */
 	u32	memory;		/* truesize then: it may change while queued */
+	u8	band;		/* PFQD_BAND_NONE also where stamps are not read */
+	u8	class;		/* enum pfqd_rtt_class, likewise */
 };
 
 static inline struct pfqd_skb_cb *pfqd_cb(const struct sk_buff *skb)
@@ -339,15 +399,30 @@ void pfqd_budget(struct Qdisc *sch, struct pfqd_flow *flow);
 /* split_gso (pfqd_gso.c) */
 struct sk_buff *pfqd_gso_split(struct sk_buff *skb);
 
-/* Whether stamps are read here (pfqd_main.c has the module parameter). */
-extern bool pfqd_completion_param;
+/* The stamp (pfqd_stamp.c) */
+void pfqd_stamp(struct pfqd_qdisc *q, struct sk_buff *skb,
+		const struct pfqd_packet *packet);
 
+/* The module's parameters, and what an interface makes of them (pfqd_main.c) */
+extern bool pfqd_completion_param;
+extern bool pfqd_stamp_param;
+
+static inline enum pfqd_switch pfqd_switch(u8 own, bool param)
+{
+	return own == PFQD_SWITCH_INHERIT ? (enum pfqd_switch)param : own;
+}
+
+/* Whether stamps are read. */
 static inline bool pfqd_completion(const struct pfqd_qdisc *q)
 {
-	u8 own = READ_ONCE(q->params.completion);
+	return pfqd_switch(READ_ONCE(q->params.completion),
+			   READ_ONCE(pfqd_completion_param)) == PFQD_SWITCH_ON;
+}
 
-	return own == PFQD_SWITCH_INHERIT ? READ_ONCE(pfqd_completion_param) :
-					    own == PFQD_SWITCH_ON;
+/* Whether this host's packets are stamped: off, on or local. */
+static inline enum pfqd_switch pfqd_stamping(const struct pfqd_qdisc *q)
+{
+	return pfqd_switch(READ_ONCE(q->params.stamp), READ_ONCE(pfqd_stamp_param));
 }
 
 /* Netlink, and what the parameters mean (pfqd_netlink.c) */

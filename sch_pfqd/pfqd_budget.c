@@ -14,7 +14,7 @@
  * queue directly (TSQ). The control tier is left alone.
  *
  * The budget is that of the packet's RTT class, where stamps are read at all
- * (`completion`), else the interface's own.
+ * (pfqd_stamp.c), else the interface's own.
  *
  * Writing into a packet may mean copying its header first: it may be shared with
  * a clone or lie in a page. If there is no memory for that, it goes unmarked.
@@ -22,7 +22,6 @@
 #include <linux/if_ether.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
-#include <linux/pfqd_stamp.h>
 #include <net/inet_ecn.h>
 #include "pfqd.h"
 
@@ -55,27 +54,10 @@ static int pfqd_dsfield(const struct sk_buff *skb)
 	return -1;
 }
 
-static enum pfqd_rtt_class pfqd_rtt_class(int dsfield)
+static bool pfqd_over_budget(const struct pfqd_qdisc *q, const struct pfqd_flow *flow)
 {
-	u32 dscp = dsfield >> 2, code = dscp >> PFQD_STAMP_DSCP_SHIFT;
-	u32 band = code & PFQD_STAMP_BAND_MASK;
-
-	if (dsfield < 0 || (dscp & PFQD_STAMP_POOL_MASK) != PFQD_STAMP_POOL)
-		return PFQD_RTT_NONE;
-	if (band >= PFQD_BANDS && band != PFQD_BAND_NONE)
-		return PFQD_RTT_NONE;
-	return code >> PFQD_STAMP_CLASS_SHIFT ? PFQD_RTT_LONG : PFQD_RTT_SHORT;
-}
-
-/* What hides in the DS field decides last: most flows are below the floor. */
-static bool pfqd_over_budget(const struct pfqd_qdisc *q, const struct pfqd_flow *flow,
-			     int dsfield)
-{
-	enum pfqd_rtt_class class = PFQD_RTT_NONE;
-
-	if (pfqd_completion(q))
-		class = pfqd_rtt_class(dsfield);
-	return (u64)flow->bytes.size * q->flows_active > q->budget[class];
+	return (u64)flow->bytes.size * q->flows_active >
+	       q->budget[pfqd_cb(flow->head)->class];
 }
 
 /* True: the head is marked now. */
@@ -99,14 +81,19 @@ static void pfqd_mark(struct pfqd_qdisc *q, struct sk_buff *skb, int dsfield)
 {
 	if ((dsfield & INET_ECN_MASK) == INET_ECN_CE)
 		return;		/* somebody else's, on the way to here */
-	if (pfqd_set_ce(skb))
-		pfqd_add(q->marks, pfqd_segments(skb));
+	if (!pfqd_set_ce(skb))
+		return;
+	pfqd_add(q->marks, pfqd_segments(skb));
+	pfqd_add(q->class[pfqd_cb(skb)->class].marks, pfqd_segments(skb));
 }
 
 static void pfqd_drop_oldest(struct Qdisc *sch, struct pfqd_flow *flow)
 {
 	struct sk_buff *skb = pfqd_fifo_pop(sch, flow);
+	struct pfqd_qdisc *q = qdisc_priv(sch);
 
+	pfqd_add(q->drops_budget, 1);
+	pfqd_add(q->class[pfqd_cb(skb)->class].drops, 1);
 	qdisc_qstats_drop(sch);
 	kfree_skb(skb);
 }
@@ -124,9 +111,9 @@ void pfqd_budget(struct Qdisc *sch, struct pfqd_flow *flow)
 
 	while (flow->bytes.size > PFQD_FLOW_FLOOR && flow->qlen > 1 &&
 	       flow->head->skb_iif && flow->tier != PFQD_TIER_CONTROL) {
-		dsfield = pfqd_dsfield(flow->head);
-		if (!pfqd_over_budget(q, flow, dsfield))
+		if (!pfqd_over_budget(q, flow))
 			break;
+		dsfield = pfqd_dsfield(flow->head);
 		/* any of ECT(0), ECT(1), CE: INET_ECN_is_capable() forgets ECT(1) */
 		if (q->params.ecn && dsfield >= 0 && (dsfield & INET_ECN_MASK)) {
 			pfqd_mark(q, flow->head, dsfield);
@@ -136,7 +123,6 @@ void pfqd_budget(struct Qdisc *sch, struct pfqd_flow *flow)
 			break;
 		if (dsfield < 0)
 			pfqd_add(q->unmarkable, 1);
-		pfqd_add(q->drops_budget, 1);
 		pfqd_drop_oldest(sch, flow);
 		drops++;
 	}

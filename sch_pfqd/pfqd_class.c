@@ -24,6 +24,7 @@ struct pfqd_class {
 	u32		bytes;
 	u32		memory;
 	u32		tier;
+	u32		band;
 	u64		since;
 };
 
@@ -36,6 +37,7 @@ static void pfqd_class_copy(struct pfqd_class *class, const struct pfqd_flow *fl
 		.bytes	 = flow->bytes.size,
 		.memory	 = flow->memory.size,
 		.tier	 = flow->tier,
+		.band	 = flow->band,
 		.since	 = flow->since,
 	};
 }
@@ -165,7 +167,9 @@ static int pfqd_class_put(struct sk_buff *skb, const struct pfqd_class *class)
 	    nla_put_u64_64bit(skb, TCA_PFQD_FLOW_AGE, age, TCA_PFQD_FLOW_PAD) ||
 	    nla_put_u32(skb, TCA_PFQD_FLOW_MEMORY, class->memory))
 		return -EMSGSIZE;
-	return 0;
+	if (class->band == PFQD_BAND_NONE)
+		return 0;
+	return nla_put_u32(skb, TCA_PFQD_FLOW_BAND, class->band);
 }
 
 static int pfqd_class_put_stats(struct sk_buff *skb, const struct pfqd_class *class)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What is this packet: one for the control tier, or a packet of which flow?
+ * What is this packet: one for the control tier, or a packet of which flow? And
+ * where are the headers that the stamp is made of?
  *
  * A flow is addresses, ports and protocol as they stand in the packet. Plain
  * IPv4 and IPv6 TCP and UDP are read here; everything else (extension headers,
@@ -23,18 +24,12 @@
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/tcp.h>
+#include <net/dsfield.h>
 #include <net/flow_dissector.h>
 #include <net/ip.h>
 #include "pfqd.h"
 
 #define PFQD_VLAN_TAGS_MAX	4	/* in the packet's own bytes; real ones: 2 */
-
-struct pfqd_packet {
-	const struct sk_buff	*skb;
-	struct pfqd_key		*key;
-	int			at;		/* the network header, from skb->data */
-	u32			l3_len;		/* IP packet's own length; 0: unknown */
-};
 
 /*
  * The network header and its protocol behind VLAN tags in the packet's bytes.
@@ -63,32 +58,37 @@ __be16 pfqd_network_header(const struct sk_buff *skb, int *at)
 	return proto;
 }
 
-/* SYN, or an ACK that carries nothing: no data, no end. l4: offset of the TCP. */
-static bool pfqd_tcp_control(const struct pfqd_packet *packet, int l4)
+/* SYN, or an ACK that carries nothing: no data, no end. l3_len: 0 if unknown. */
+static bool pfqd_tcp_control(const struct sk_buff *skb,
+			     const struct pfqd_packet *packet, u32 l3_len)
 {
 	const struct tcphdr *tcp;
 	struct tcphdr buf;
 	u32 headers;
 
-	tcp = skb_header_pointer(packet->skb, l4, sizeof(buf), &buf);
+	tcp = skb_header_pointer(skb, packet->tcp, sizeof(buf), &buf);
 	if (!tcp || tcp->doff < 5 || tcp->fin || tcp->rst)
 		return false;
 	if (tcp->syn)
 		return true;
-	headers = l4 - packet->at + tcp->doff * 4;
-	return tcp->ack && packet->l3_len == headers;
+	headers = packet->tcp - packet->network + tcp->doff * 4;
+	return tcp->ack && l3_len == headers;
 }
 
-/* Ports of TCP and UDP, and whether it is control. */
-static bool pfqd_ports(struct pfqd_packet *packet, int l4)
+/* TCP and UDP whose header is at l4. */
+static void pfqd_ports(const struct sk_buff *skb, struct pfqd_packet *packet, int l4,
+		       u32 l3_len)
 {
 	const __be32 *ports;
 	__be32 buf;
 
-	ports = skb_header_pointer(packet->skb, l4, sizeof(buf), &buf);
+	ports = skb_header_pointer(skb, l4, sizeof(buf), &buf);
 	if (ports)
-		packet->key->ports = *ports;
-	return packet->key->l4 == IPPROTO_TCP && pfqd_tcp_control(packet, l4);
+		packet->key.ports = *ports;
+	if (packet->key.l4 != IPPROTO_TCP)
+		return;
+	packet->tcp = l4;
+	packet->control = pfqd_tcp_control(skb, packet, l3_len);
 }
 
 static bool pfqd_has_plain_ports(u8 protocol)
@@ -97,15 +97,14 @@ static bool pfqd_has_plain_ports(u8 protocol)
 }
 
 /* Whatever is not plain. Control: ICMP that no tunnel carries. */
-static bool pfqd_dissect(struct pfqd_packet *packet)
+static void pfqd_dissect(const struct sk_buff *skb, struct pfqd_packet *packet)
 {
-	struct pfqd_key *key = packet->key;
-	const struct sk_buff *skb = packet->skb;
+	struct pfqd_key *key = &packet->key;
 	struct flow_keys found = {};
 
 	/* its verdict is "all understood"; what it found before is as good */
 	__skb_flow_dissect(NULL, skb, &flow_keys_dissector, &found, skb->data,
-			   key->l3, packet->at, skb_headlen(skb), 0);
+			   key->l3, packet->network, skb_headlen(skb), 0);
 	if (found.control.addr_type == FLOW_DISSECTOR_KEY_IPV4_ADDRS) {
 		key->saddr = (struct in6_addr){ .s6_addr32[0] = found.addrs.v4addrs.src };
 		key->daddr = (struct in6_addr){ .s6_addr32[0] = found.addrs.v4addrs.dst };
@@ -113,76 +112,83 @@ static bool pfqd_dissect(struct pfqd_packet *packet)
 		key->saddr = found.addrs.v6addrs.src;
 		key->daddr = found.addrs.v6addrs.dst;
 	} else {
-		return false;
+		return;
 	}
 	key->ports = found.ports.ports;
 	key->l4 = found.basic.ip_proto;
 	key->fragment = !!(found.control.flags & FLOW_DIS_IS_FRAGMENT);
 	if (found.control.flags & FLOW_DIS_ENCAPSULATION)
-		return false;
-	return key->l4 == IPPROTO_ICMPV6 && found.basic.n_proto == htons(ETH_P_IPV6);
+		return;
+	if (key->l4 == IPPROTO_TCP && !key->fragment)
+		packet->tcp = found.control.thoff;
+	packet->control = key->l4 == IPPROTO_ICMPV6 &&
+			  found.basic.n_proto == htons(ETH_P_IPV6);
 }
 
-static bool pfqd_ipv4(struct pfqd_packet *packet)
+static void pfqd_ipv4(const struct sk_buff *skb, struct pfqd_packet *packet)
 {
+	struct pfqd_key *key = &packet->key;
 	const struct iphdr *ip;
 	struct iphdr buf;
 
-	ip = skb_header_pointer(packet->skb, packet->at, sizeof(buf), &buf);
+	ip = skb_header_pointer(skb, packet->network, sizeof(buf), &buf);
 	if (!ip || ip->version != 4 || ip->ihl < 5)
-		return false;
-	packet->key->saddr.s6_addr32[0] = ip->saddr;
-	packet->key->daddr.s6_addr32[0] = ip->daddr;
-	packet->key->l4 = ip->protocol;
-	packet->l3_len = ntohs(ip->tot_len);
+		return;
+	packet->dsfield = ip->tos;
+	key->saddr.s6_addr32[0] = ip->saddr;
+	key->daddr.s6_addr32[0] = ip->daddr;
+	key->l4 = ip->protocol;
 	if (ip->protocol == IPPROTO_ICMP)
-		return true;
-	if (ip_is_fragment(ip)) {
-		packet->key->fragment = 1;
-		return false;
-	}
-	if (pfqd_has_plain_ports(ip->protocol))
-		return pfqd_ports(packet, packet->at + ip->ihl * 4);
-	return pfqd_dissect(packet);
+		packet->control = true;
+	else if (ip_is_fragment(ip))
+		key->fragment = 1;
+	else if (pfqd_has_plain_ports(ip->protocol))
+		pfqd_ports(skb, packet, packet->network + ip->ihl * 4, ntohs(ip->tot_len));
+	else
+		pfqd_dissect(skb, packet);
 }
 
-static bool pfqd_ipv6(struct pfqd_packet *packet)
+static void pfqd_ipv6(const struct sk_buff *skb, struct pfqd_packet *packet)
 {
+	struct pfqd_key *key = &packet->key;
 	const struct ipv6hdr *ip;
 	struct ipv6hdr buf;
+	u32 l3_len = 0;
 
-	ip = skb_header_pointer(packet->skb, packet->at, sizeof(buf), &buf);
+	ip = skb_header_pointer(skb, packet->network, sizeof(buf), &buf);
 	if (!ip || ip->version != 6)
-		return false;
-	packet->key->saddr = ip->saddr;
-	packet->key->daddr = ip->daddr;
-	packet->key->l4 = ip->nexthdr;
+		return;
+	packet->dsfield = ipv6_get_dsfield(ip);
+	key->saddr = ip->saddr;
+	key->daddr = ip->daddr;
+	key->l4 = ip->nexthdr;
 	/* no payload length: a jumbogram or a large GSO packet, never a pure ACK */
 	if (ip->payload_len)
-		packet->l3_len = ntohs(ip->payload_len) + sizeof(*ip);
+		l3_len = ntohs(ip->payload_len) + sizeof(*ip);
 	if (ip->nexthdr == IPPROTO_ICMPV6)
-		return true;
-	if (pfqd_has_plain_ports(ip->nexthdr))
-		return pfqd_ports(packet, packet->at + sizeof(*ip));
-	return pfqd_dissect(packet);
+		packet->control = true;
+	else if (pfqd_has_plain_ports(ip->nexthdr))
+		pfqd_ports(skb, packet, packet->network + sizeof(*ip), l3_len);
+	else
+		pfqd_dissect(skb, packet);
 }
 
-bool pfqd_classify(const struct sk_buff *skb, struct pfqd_key *key)
+void pfqd_classify(const struct sk_buff *skb, struct pfqd_packet *packet)
 {
-	struct pfqd_packet packet = { .skb = skb, .key = key };
-
-	*key = (struct pfqd_key) {};
-	if (skb->priority == TC_PRIO_CONTROL)
-		return true;
-	key->l3 = pfqd_network_header(skb, &packet.at);
-	switch (key->l3) {
+	*packet = (struct pfqd_packet) { .dsfield = -1 };
+	packet->key.l3 = pfqd_network_header(skb, &packet->network);
+	switch (packet->key.l3) {
 	case htons(ETH_P_IP):
-		return pfqd_ipv4(&packet);
+		pfqd_ipv4(skb, packet);
+		break;
 	case htons(ETH_P_IPV6):
-		return pfqd_ipv6(&packet);
+		pfqd_ipv6(skb, packet);
+		break;
 	case htons(ETH_P_ARP):
-		return true;
+		packet->control = true;
+		break;
 	default:
-		return pfqd_dissect(&packet);
+		pfqd_dissect(skb, packet);
 	}
+	packet->control |= skb->priority == TC_PRIO_CONTROL;
 }

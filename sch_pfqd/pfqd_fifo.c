@@ -4,8 +4,8 @@
  * packet in or out does it here, so every count has one place.
  *
  * Counted: sch->q.qlen and qstats.backlog (what parents and tc see), the qdisc's
- * own bytes and memory (what the limits see), the tier's backlog, and the flow's
- * sizes with its two ranks. Lengths are qdisc_pkt_len(), which never changes
+ * own bytes and memory (what the limits see), the tier's backlog, the flow's sizes
+ * with its two ranks, and its band, which is that of the head. Lengths are qdisc_pkt_len(), which never changes
  * while a packet is queued; memory is the truesize noted at enqueue.
  */
 #include <linux/prefetch.h>
@@ -56,6 +56,17 @@ static void pfqd_fifo_account(struct Qdisc *sch, struct pfqd_flow *flow,
 	pfqd_fifo_rank(q, flow, bytes, memory);
 }
 
+/* Looking at a head's band costs a line of a cache: not where nothing has one. */
+static void pfqd_fifo_band(struct pfqd_qdisc *q, struct pfqd_flow *flow,
+			   const struct sk_buff *skb, int packets)
+{
+	if (pfqd_cb(skb)->band != PFQD_BAND_NONE)
+		q->banded += packets;
+	if ((q->banded || flow->band != PFQD_BAND_NONE) &&
+	    flow->tier != PFQD_TIER_CONTROL)
+		pfqd_bands_follow(q, flow);
+}
+
 void pfqd_fifo_push(struct Qdisc *sch, struct pfqd_flow *flow,
 		    struct sk_buff *skb, u64 now)
 {
@@ -72,6 +83,7 @@ void pfqd_fifo_push(struct Qdisc *sch, struct pfqd_flow *flow,
 	if (!flow->qlen && flow->tier != PFQD_TIER_CONTROL)
 		pfqd_add(q->flows_active, 1);
 	pfqd_fifo_account(sch, flow, 1, qdisc_pkt_len(skb), skb->truesize);
+	pfqd_fifo_band(q, flow, skb, 1);
 }
 
 /* The flow has a packet. */
@@ -88,6 +100,7 @@ struct sk_buff *pfqd_fifo_pop(struct Qdisc *sch, struct pfqd_flow *flow)
 			  -(s64)pfqd_cb(skb)->memory);
 	if (!flow->qlen && flow->tier != PFQD_TIER_CONTROL)
 		pfqd_add(q->flows_active, -1);
+	pfqd_fifo_band(q, flow, skb, -1);
 	return skb;
 }
 

@@ -25,7 +25,11 @@
 
 bool pfqd_completion_param;
 module_param_named(completion, pfqd_completion_param, bool, 0644);
-MODULE_PARM_DESC(completion, "Read the stamps of packets, on every interface that does not say otherwise: the RTT class chooses the budget (default off)");
+MODULE_PARM_DESC(completion, "Read the stamps of packets, on every interface that does not say otherwise: flows that are closest to done go first, the RTT class chooses the budget (default off)");
+
+bool pfqd_stamp_param;
+module_param_named(stamp, pfqd_stamp_param, bool, 0644);
+MODULE_PARM_DESC(stamp, "Stamp packets of this host's TCP sockets with the bytes that are left and the RTT class, on every interface that does not say otherwise (default off)");
 
 /* --- limits --------------------------------------------------------------------- */
 
@@ -93,20 +97,23 @@ static bool pfqd_crowded(const struct pfqd_qdisc *q)
 		2 * whole > params->memlimit);
 }
 
-static struct pfqd_flow *pfqd_flow_of(struct pfqd_qdisc *q, const struct sk_buff *skb)
+static struct pfqd_flow *pfqd_flow_of(struct pfqd_qdisc *q,
+				      const struct pfqd_packet *packet)
 {
-	struct pfqd_key key;
-
-	if (pfqd_classify(skb, &key))
+	if (packet->control)
 		return &q->sched.control;
-	return pfqd_table_find(&q->table, &key, pfqd_crowded(q));
+	return pfqd_table_find(&q->table, &packet->key, pfqd_crowded(q));
 }
 
 static struct pfqd_flow *pfqd_queue(struct Qdisc *sch, struct sk_buff *skb, u64 now)
 {
 	struct pfqd_qdisc *q = qdisc_priv(sch);
-	struct pfqd_flow *flow = pfqd_flow_of(q, skb);
+	struct pfqd_packet packet;
+	struct pfqd_flow *flow;
 
+	pfqd_classify(skb, &packet);
+	pfqd_stamp(q, skb, &packet);
+	flow = pfqd_flow_of(q, &packet);
 	if (!flow->qlen)
 		pfqd_sched_join(q, flow, now);
 	pfqd_fifo_push(sch, flow, skb, now);
@@ -173,16 +180,27 @@ static int pfqd_enqueue(struct sk_buff *skb, struct Qdisc *sch,
 
 /* --- dequeue -------------------------------------------------------------------- */
 
-static void pfqd_count_served(struct pfqd_qdisc *q, enum pfqd_tier tier,
-			      const struct sk_buff *skb, u64 now)
+static void pfqd_count(struct pfqd_served *served, const struct sk_buff *skb, u64 now)
 {
-	struct pfqd_tier_stats *stats = &q->tier[tier];
 	u32 bucket = fls64((now - pfqd_cb(skb)->enqueued) >> PFQD_SOJOURN_SHIFT);
 
 	bucket = min_t(u32, bucket, PFQD_SOJOURN_BUCKETS - 1);
-	pfqd_add(stats->packets, pfqd_segments(skb));
-	pfqd_add(stats->bytes, qdisc_pkt_len(skb));
-	pfqd_add(stats->sojourn[bucket], 1);
+	pfqd_add(served->packets, pfqd_segments(skb));
+	pfqd_add(served->bytes, qdisc_pkt_len(skb));
+	pfqd_add(served->sojourn[bucket], 1);
+}
+
+static void pfqd_count_served(struct pfqd_qdisc *q, enum pfqd_tier tier,
+			      const struct sk_buff *skb, u64 now)
+{
+	const struct pfqd_skb_cb *cb = pfqd_cb(skb);
+
+	pfqd_count(&q->tier[tier].served, skb, now);
+	if (tier == PFQD_TIER_CONTROL || !pfqd_completion(q))
+		return;
+	pfqd_count(&q->band[min_t(u8, cb->band, PFQD_BANDS)], skb, now);
+	pfqd_add(q->class[cb->class].packets, pfqd_segments(skb));
+	pfqd_add(q->class[cb->class].bytes, qdisc_pkt_len(skb));
 }
 
 /* The next packet out of the FIFOs, counted as sent. */
@@ -247,6 +265,7 @@ static void pfqd_forget(struct pfqd_qdisc *q)
 	pfqd_rank_init(&q->by_bytes);
 	pfqd_rank_init(&q->by_memory);
 	q->packets = 0;
+	q->banded = 0;
 	q->bytes = 0;
 	WRITE_ONCE(q->memory, 0);
 	WRITE_ONCE(q->flows_active, 0);
@@ -276,12 +295,12 @@ static void pfqd_destroy(struct Qdisc *sch)
 	pfqd_rate_destroy(q);
 	pfqd_reset(sch);
 	pfqd_table_destroy(&q->table);
+	kvfree(q->bands);
 }
 
 static void pfqd_apply(struct Qdisc *sch, const struct pfqd_params *params)
 {
 	struct pfqd_qdisc *q = qdisc_priv(sch);
-
 	int i;
 
 	WRITE_ONCE(q->params.limit, params->limit);
@@ -296,6 +315,7 @@ static void pfqd_apply(struct Qdisc *sch, const struct pfqd_params *params)
 	WRITE_ONCE(q->params.ecn, params->ecn);
 	WRITE_ONCE(q->params.split_gso, params->split_gso);
 	WRITE_ONCE(q->params.completion, params->completion);
+	WRITE_ONCE(q->params.stamp, params->stamp);
 	q->quantum = pfqd_quantum(sch);
 	sch->limit = params->limit;
 	pfqd_rate_update(sch);
@@ -339,6 +359,9 @@ static int pfqd_init(struct Qdisc *sch, struct nlattr *opt,
 	struct pfqd_params params = pfqd_defaults();
 	int err = 0;
 
+	q->bands = pfqd_bands_alloc();
+	if (!q->bands)
+		return -ENOMEM;
 	pfqd_forget(q);
 	if (opt)
 		err = pfqd_parse(&params, opt, extack);

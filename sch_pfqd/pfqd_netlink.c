@@ -45,6 +45,7 @@ static const struct nla_policy pfqd_policy[TCA_PFQD_MAX + 1] = {
 	[TCA_PFQD_RATE]		= NLA_POLICY_FULL_RANGE(NLA_U64, &pfqd_range_rate),
 	[TCA_PFQD_SPLIT_GSO]	= NLA_POLICY_MAX(NLA_U8, 1),
 	[TCA_PFQD_COMPLETION]	= NLA_POLICY_MAX(NLA_U8, PFQD_SWITCH_INHERIT),
+	[TCA_PFQD_STAMP]	= NLA_POLICY_MAX(NLA_U8, PFQD_SWITCH_LOCAL),
 };
 
 #define PFQD_ACCEPTS(name, low, high, unit)	\
@@ -75,6 +76,7 @@ static const char *const pfqd_accepts[TCA_PFQD_MAX + 1] = {
 					       PFQD_RATE_MAX, " bytes/s, or 0: found out"),
 	[TCA_PFQD_SPLIT_GSO]	= "pfqd: split_gso: 0 or 1",
 	[TCA_PFQD_COMPLETION]	= "pfqd: completion: 0 (off), 1 (on) or 2 (inherit)",
+	[TCA_PFQD_STAMP]	= "pfqd: stamp: 0 (off), 1 (on), 2 (inherit) or 3 (local)",
 };
 
 struct pfqd_params pfqd_defaults(void)
@@ -95,6 +97,7 @@ struct pfqd_params pfqd_defaults(void)
 		.rate		= PFQD_RATE_DEFAULT,
 		.split_gso	= PFQD_SPLIT_GSO_DEFAULT,
 		.completion	= PFQD_COMPLETION_DEFAULT,
+		.stamp		= PFQD_STAMP_DEFAULT,
 	};
 }
 
@@ -170,6 +173,7 @@ static void pfqd_take_all(struct pfqd_params *params, struct nlattr **tb)
 	pfqd_take_u8(tb[TCA_PFQD_ECN], &params->ecn);
 	pfqd_take_u8(tb[TCA_PFQD_SPLIT_GSO], &params->split_gso);
 	pfqd_take_u8(tb[TCA_PFQD_COMPLETION], &params->completion);
+	pfqd_take_u8(tb[TCA_PFQD_STAMP], &params->stamp);
 	if (tb[TCA_PFQD_RATE])
 		params->rate = nla_get_u64(tb[TCA_PFQD_RATE]);
 }
@@ -222,7 +226,8 @@ static int pfqd_put_params(struct Qdisc *sch, struct sk_buff *skb)
 	    pfqd_put_budgets(skb, params) ||
 	    nla_put_u8(skb, TCA_PFQD_ECN, READ_ONCE(params->ecn)) ||
 	    nla_put_u8(skb, TCA_PFQD_SPLIT_GSO, READ_ONCE(params->split_gso)) ||
-	    nla_put_u8(skb, TCA_PFQD_COMPLETION, READ_ONCE(params->completion)))
+	    nla_put_u8(skb, TCA_PFQD_COMPLETION, READ_ONCE(params->completion)) ||
+	    nla_put_u8(skb, TCA_PFQD_STAMP, READ_ONCE(params->stamp)))
 		return -EMSGSIZE;
 	return 0;
 }

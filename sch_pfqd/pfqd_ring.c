@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Rounds: which flows of a tier have a turn in this round, and in which later
- * one the others have theirs.
+ * Rounds: which flows of a tier, or of a band, have a turn in this round, and in
+ * which later one the others have theirs.
  *
  * A turn is one quantum of bytes. Who sends more in his turn than that (a GSO
  * packet of 44 segments, say) has used turns of later rounds. Asking such a flow
@@ -35,49 +35,55 @@ void pfqd_ring_init(struct pfqd_ring *ring)
 	ring->flows = 0;
 }
 
-/* The flow has its next turn in that many rounds: 1 .. PFQD_TURNS_MAX. */
-void pfqd_ring_add(struct pfqd_ring *ring, struct pfqd_flow *flow, u32 rounds)
+/* The flow of that place has its next turn in that many rounds: 1 .. PFQD_TURNS_MAX. */
+void pfqd_ring_add(struct pfqd_ring *ring, struct pfqd_place *place, u32 rounds)
 {
 	u32 slot;
 
-	flow->round = ring->round + rounds;
-	slot = pfqd_ring_slot(flow->round);
-	list_add_tail(&flow->link, &ring->slot[slot]);
+	place->round = ring->round + rounds;
+	slot = pfqd_ring_slot(place->round);
+	list_add_tail(&place->link, &ring->slot[slot]);
 	__set_bit(slot, ring->used);
 	ring->flows++;
 }
 
 /* Its slot may be empty now and still be marked as used: see skip_rounds. */
-void pfqd_ring_del(struct pfqd_ring *ring, struct pfqd_flow *flow)
+void pfqd_ring_del(struct pfqd_ring *ring, struct pfqd_place *place)
 {
-	list_del_init(&flow->link);
+	list_del_init(&place->link);
 	ring->flows--;
 }
 
-/* The next flow of this round, out of the ring; NULL when the round is over. */
-struct pfqd_flow *pfqd_ring_pop(struct pfqd_ring *ring)
+/* The next place of this round, out of the ring; NULL when the round is over. */
+struct pfqd_place *pfqd_ring_pop(struct pfqd_ring *ring)
 {
-	struct pfqd_flow *flow;
+	struct pfqd_place *place;
 
-	flow = list_first_entry_or_null(&ring->now, struct pfqd_flow, link);
-	if (flow) {
-		prefetch(flow->link.next);	/* the next one to be popped */
-		pfqd_ring_del(ring, flow);
+	place = list_first_entry_or_null(&ring->now, struct pfqd_place, link);
+	if (place) {
+		prefetch(place->link.next);	/* the next one to be popped */
+		pfqd_ring_del(ring, place);
 	}
-	return flow;
+	return place;
 }
 
-/* The next flow of this round or of a later one; NULL when there is none. */
-struct pfqd_flow *pfqd_ring_peek(struct pfqd_ring *ring)
+/* The next place of this round or of a later one; NULL when there is none. */
+struct pfqd_place *pfqd_ring_peek(struct pfqd_ring *ring)
 {
-	struct pfqd_flow *flow;
+	struct pfqd_place *place;
 	u32 i;
 
-	flow = list_first_entry_or_null(&ring->now, struct pfqd_flow, link);
-	for (i = 1; !flow && ring->flows && i < PFQD_RING_SLOTS; i++)
-		flow = list_first_entry_or_null(&ring->slot[pfqd_ring_slot(ring->round + i)],
-						struct pfqd_flow, link);
-	return flow;
+	place = list_first_entry_or_null(&ring->now, struct pfqd_place, link);
+	for (i = 1; !place && ring->flows && i < PFQD_RING_SLOTS; i++)
+		place = list_first_entry_or_null(&ring->slot[pfqd_ring_slot(ring->round + i)],
+						 struct pfqd_place, link);
+	return place;
+}
+
+/* Rounds until the place's turn, 0 for this one. */
+u32 pfqd_ring_wait(const struct pfqd_ring *ring, const struct pfqd_place *place)
+{
+	return place->round > ring->round ? place->round - ring->round : 0;
 }
 
 void pfqd_ring_next_round(struct pfqd_ring *ring)

@@ -35,19 +35,25 @@ static int pfqd_put_sojourn(struct sk_buff *skb, const u64 *sojourn)
 	return 0;
 }
 
+static int pfqd_put_served(struct sk_buff *skb, const struct pfqd_served *served)
+{
+	BUILD_BUG_ON((int)TCA_PFQD_TIER_PAD != (int)TCA_PFQD_STATS_PAD);
+
+	if (pfqd_put_u64(skb, TCA_PFQD_TIER_PACKETS, &served->packets) ||
+	    pfqd_put_u64(skb, TCA_PFQD_TIER_BYTES, &served->bytes) ||
+	    pfqd_put_sojourn(skb, served->sojourn))
+		return -EMSGSIZE;
+	return 0;
+}
+
 static int pfqd_put_tier(struct sk_buff *skb, int attr,
 			 const struct pfqd_tier_stats *tier)
 {
 	struct nlattr *nest = nla_nest_start_noflag(skb, attr);
 
-	BUILD_BUG_ON((int)TCA_PFQD_TIER_PAD != (int)TCA_PFQD_STATS_PAD);
-
-	if (!nest ||
-	    pfqd_put_u64(skb, TCA_PFQD_TIER_PACKETS, &tier->packets) ||
-	    pfqd_put_u64(skb, TCA_PFQD_TIER_BYTES, &tier->bytes) ||
+	if (!nest || pfqd_put_served(skb, &tier->served) ||
 	    pfqd_put_u32(skb, TCA_PFQD_TIER_BACKLOG_PACKETS, &tier->backlog_packets) ||
-	    pfqd_put_u32(skb, TCA_PFQD_TIER_BACKLOG_BYTES, &tier->backlog_bytes) ||
-	    pfqd_put_sojourn(skb, tier->sojourn))
+	    pfqd_put_u32(skb, TCA_PFQD_TIER_BACKLOG_BYTES, &tier->backlog_bytes))
 		return -EMSGSIZE;
 	nla_nest_end(skb, nest);
 	return 0;
@@ -68,6 +74,55 @@ static int pfqd_put_tiers(struct sk_buff *skb, const struct pfqd_qdisc *q)
 	return 0;
 }
 
+static int pfqd_put_bands(struct sk_buff *skb, const struct pfqd_qdisc *q)
+{
+	struct nlattr *nest = nla_nest_start_noflag(skb, TCA_PFQD_STATS_BANDS), *band;
+	int i;
+
+	if (!nest)
+		return -EMSGSIZE;
+	for (i = 0; i <= PFQD_BANDS; i++) {
+		band = nla_nest_start_noflag(skb, i + 1);
+		if (!band || pfqd_put_served(skb, &q->band[i]))
+			return -EMSGSIZE;
+		nla_nest_end(skb, band);
+	}
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+static int pfqd_put_class(struct sk_buff *skb, int attr,
+			  const struct pfqd_class_stats *class)
+{
+	struct nlattr *nest = nla_nest_start_noflag(skb, attr);
+
+	BUILD_BUG_ON((int)TCA_PFQD_CLASS_PAD != (int)TCA_PFQD_STATS_PAD);
+
+	if (!nest ||
+	    pfqd_put_u64(skb, TCA_PFQD_CLASS_PACKETS, &class->packets) ||
+	    pfqd_put_u64(skb, TCA_PFQD_CLASS_BYTES, &class->bytes) ||
+	    pfqd_put_u64(skb, TCA_PFQD_CLASS_MARKS, &class->marks) ||
+	    pfqd_put_u64(skb, TCA_PFQD_CLASS_DROPS, &class->drops))
+		return -EMSGSIZE;
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+static int pfqd_put_classes(struct sk_buff *skb, const struct pfqd_qdisc *q)
+{
+	struct nlattr *nest = nla_nest_start_noflag(skb, TCA_PFQD_STATS_CLASSES);
+	int i;
+
+	if (!nest)
+		return -EMSGSIZE;
+	for (i = 0; i < __PFQD_RTT_MAX; i++) {
+		if (pfqd_put_class(skb, i + 1, &q->class[i]))
+			return -EMSGSIZE;
+	}
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
 static int pfqd_put_signals(struct sk_buff *skb, const struct pfqd_qdisc *q)
 {
 	if (pfqd_put_u64(skb, TCA_PFQD_STATS_MARKS, &q->marks) ||
@@ -80,11 +135,32 @@ static int pfqd_put_signals(struct sk_buff *skb, const struct pfqd_qdisc *q)
 	return 0;
 }
 
+/* What is in effect, and what decided that. */
+static int pfqd_put_switches(struct sk_buff *skb, const struct pfqd_qdisc *q)
+{
+	u32 completion = pfqd_completion(q) ? PFQD_SWITCH_ON : PFQD_SWITCH_OFF;
+
+	if (nla_put_u32(skb, TCA_PFQD_STATS_COMPLETION, completion) ||
+	    nla_put_u32(skb, TCA_PFQD_STATS_COMPLETION_SOURCE,
+			READ_ONCE(q->params.completion)) ||
+	    nla_put_u32(skb, TCA_PFQD_STATS_STAMP, pfqd_stamping(q)) ||
+	    nla_put_u32(skb, TCA_PFQD_STATS_STAMP_SOURCE, READ_ONCE(q->params.stamp)))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/* Stamps, and what was served by them. */
 static int pfqd_put_completion(struct sk_buff *skb, const struct pfqd_qdisc *q)
 {
-	if (nla_put_u32(skb, TCA_PFQD_STATS_COMPLETION, pfqd_completion(q)) ||
-	    nla_put_u32(skb, TCA_PFQD_STATS_COMPLETION_SOURCE,
-			READ_ONCE(q->params.completion)))
+	const struct pfqd_sched *sched = &q->sched;
+
+	if (pfqd_put_switches(skb, q) ||
+	    pfqd_put_u64(skb, TCA_PFQD_STATS_STAMPS, &q->stamps) ||
+	    pfqd_put_u64(skb, TCA_PFQD_STATS_STAMP_FAILURES, &q->stamp_failures) ||
+	    pfqd_put_u64(skb, TCA_PFQD_STATS_SERVES_BANDED, &sched->serves_banded) ||
+	    pfqd_put_u64(skb, TCA_PFQD_STATS_SERVES_ORDINARY, &sched->serves_ordinary) ||
+	    pfqd_put_bands(skb, q) ||
+	    pfqd_put_classes(skb, q))
 		return -EMSGSIZE;
 	return 0;
 }

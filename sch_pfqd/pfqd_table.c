@@ -43,10 +43,12 @@ void pfqd_flow_init(struct pfqd_flow *flow)
 {
 	memset(flow, 0, sizeof(*flow));
 	flow->tier = PFQD_TIER_HIGH;
+	flow->band = PFQD_BAND_NONE;
 	INIT_LIST_HEAD(&flow->bytes.link);
 	INIT_LIST_HEAD(&flow->memory.link);
 	INIT_LIST_HEAD(&flow->age);
-	INIT_LIST_HEAD(&flow->link);
+	INIT_LIST_HEAD(&flow->turn.link);
+	INIT_LIST_HEAD(&flow->banded.link);
 	INIT_HLIST_NODE(&flow->node);
 }
 
@@ -173,7 +175,7 @@ static void pfqd_table_remove(struct pfqd_table *table, struct pfqd_flow *flow)
 /* An idle flow leaves the idle list. */
 static void pfqd_table_wake(struct pfqd_table *table, struct pfqd_flow *flow)
 {
-	list_del_init(&flow->link);
+	list_del_init(&flow->turn.link);
 	table->idle--;
 }
 
@@ -181,7 +183,7 @@ static struct pfqd_flow *pfqd_table_longest_idle(struct pfqd_table *table)
 {
 	struct pfqd_flow *flow;
 
-	flow = list_first_entry_or_null(&table->idlers, struct pfqd_flow, link);
+	flow = list_first_entry_or_null(&table->idlers, struct pfqd_flow, turn.link);
 	if (flow) {
 		pfqd_table_wake(table, flow);
 		pfqd_table_remove(table, flow);
@@ -267,7 +269,7 @@ static bool pfqd_table_stale(struct pfqd_table *table, u64 now)
 {
 	const struct pfqd_flow *flow;
 
-	flow = list_first_entry_or_null(&table->idlers, struct pfqd_flow, link);
+	flow = list_first_entry_or_null(&table->idlers, struct pfqd_flow, turn.link);
 	return flow && (table->flows > table->limit ||
 			now - flow->since > PFQD_IDLE_NS);
 }
@@ -280,7 +282,7 @@ void pfqd_table_idle(struct pfqd_table *table, struct pfqd_flow *flow, u64 now)
 	if (!flow->hashed)
 		return;
 	flow->since = now;
-	list_add_tail(&flow->link, &table->idlers);
+	list_add_tail(&flow->turn.link, &table->idlers);
 	table->idle++;
 	for (i = 0; i < PFQD_IDLE_FREED && pfqd_table_stale(table, now); i++)
 		kmem_cache_free(pfqd_flow_cache, pfqd_table_longest_idle(table));
