@@ -49,6 +49,7 @@ inline constexpr std::array kOptions = {
     Option{TCA_PFQD_RATE, "rate", 8, PFQD_RATE_MIN, PFQD_RATE_MAX, PFQD_RATE_DEFAULT, true},
     Option{TCA_PFQD_SPLIT_GSO, "split_gso", 1, 0, 1, PFQD_SPLIT_GSO_DEFAULT, false},
     Option{TCA_PFQD_COMPLETION, "completion", 1, 0, PFQD_SWITCH_INHERIT, PFQD_COMPLETION_DEFAULT, false},
+    Option{TCA_PFQD_STAMP, "stamp", 1, 0, PFQD_SWITCH_LOCAL, PFQD_STAMP_DEFAULT, false},
 };
 // Less UNSPEC and PAD, no attribute without a line above.
 static_assert(kOptions.size() + 1 == TCA_PFQD_MAX);

@@ -38,6 +38,7 @@ constexpr Option kOptions[] = {
     {TCA_PFQD_RATE, "rate", 8, 1000, 1'000'000'000'000, 0, true},
     {TCA_PFQD_SPLIT_GSO, "split_gso", 1, 0, 1, 0, false},
     {TCA_PFQD_COMPLETION, "completion", 1, 0, 2, 2, false},
+    {TCA_PFQD_STAMP, "stamp", 1, 0, 3, 2, false},
 };
 
 uint64_t value_of(const nlattr* attr, unsigned bytes) {
@@ -93,7 +94,7 @@ uint64_t default_of(const Option& option) {
 
 // Some value that is neither the default nor at an end.
 uint64_t other_of(const Option& option) {
-    if (option.max <= 2) return option.default_value ? 0 : 1;
+    if (option.max <= 3) return option.default_value ? 0 : 1;
     return option.min + (option.max - option.min) / 7;
 }
 

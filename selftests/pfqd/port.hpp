@@ -11,6 +11,7 @@
 // drain() returns what came out, in order.
 #pragma once
 
+#include <linux/pfqd_stamp.h>
 #include <linux/pkt_sch_pfqd.h>
 #include <linux/rtnetlink.h>
 #include <netlink/attr.h>
@@ -36,7 +37,7 @@ struct PfqdOptions {
     std::optional<uint32_t> limit{}, memlimit{}, flows{}, quantum{}, demote{}, control{};
     std::optional<uint32_t> budget{}, budget_short{}, budget_long{};
     std::optional<uint64_t> rate{};
-    std::optional<uint8_t> ecn{}, split_gso{}, completion{};
+    std::optional<uint8_t> ecn{}, split_gso{}, completion{}, stamp{};
 };
 
 inline QdiscOptions pfqd_options(const PfqdOptions& options) {
@@ -55,6 +56,7 @@ inline QdiscOptions pfqd_options(const PfqdOptions& options) {
         if (options.ecn) message.put_u8(TCA_PFQD_ECN, *options.ecn);
         if (options.split_gso) message.put_u8(TCA_PFQD_SPLIT_GSO, *options.split_gso);
         if (options.completion) message.put_u8(TCA_PFQD_COMPLETION, *options.completion);
+        if (options.stamp) message.put_u8(TCA_PFQD_STAMP, *options.stamp);
     };
 }
 
@@ -70,13 +72,28 @@ struct TierStats {
     std::vector<uint64_t> sojourn;
 };
 
+struct ClassStats {
+    uint64_t packets = 0, bytes = 0, marks = 0, drops = 0;
+};
+
 struct PfqdStats {
     QdiscStats qdisc;
     std::array<TierStats, __PFQD_TIER_MAX> tier;
+    std::array<TierStats, PFQD_BANDS + 1> band;  // the last one: without a band
+    std::array<ClassStats, __PFQD_RTT_MAX> rtt;
+    uint64_t stamps, stamp_failures, serves_banded, serves_ordinary;
+    uint32_t stamp, stamp_source;
     uint64_t drops_limit, drops_memlimit, demotions, overflow_packets, alloc_failures, cycles;
     uint64_t marks, drops_budget, unmarkable, segmented, rate;
     uint32_t flows_active, flows_allocated, memory, rate_source, completion, completion_source;
 };
+
+inline std::vector<uint64_t> sojourn_of(const nlattr* nest) {
+    const nlattr* attr = nl::find_nested(nest, TCA_PFQD_TIER_SOJOURN);
+    std::vector<uint64_t> sojourn(attr ? static_cast<size_t>(nla_len(attr)) / sizeof(uint64_t) : 0);
+    if (attr) std::memcpy(sojourn.data(), nla_data(attr), sojourn.size() * sizeof(uint64_t));
+    return sojourn;
+}
 
 inline TierStats tier_stats(const nlattr* tier) {
     TierStats stats;
@@ -84,11 +101,41 @@ inline TierStats tier_stats(const nlattr* tier) {
     stats.bytes = nl::attr_u64(nl::find_nested(tier, TCA_PFQD_TIER_BYTES));
     stats.backlog_packets = nl::attr_u32(nl::find_nested(tier, TCA_PFQD_TIER_BACKLOG_PACKETS));
     stats.backlog_bytes = nl::attr_u32(nl::find_nested(tier, TCA_PFQD_TIER_BACKLOG_BYTES));
-    const nlattr* sojourn = nl::find_nested(tier, TCA_PFQD_TIER_SOJOURN);
-    stats.sojourn.resize(sojourn ? static_cast<size_t>(nla_len(sojourn)) / sizeof(uint64_t) : 0);
-    if (sojourn)
-        std::memcpy(stats.sojourn.data(), nla_data(sojourn), stats.sojourn.size() * sizeof(uint64_t));
+    stats.sojourn = sojourn_of(tier);
     return stats;
+}
+
+// Bands have no backlog of their own.
+inline TierStats band_stats(const nlattr* band) {
+    TierStats stats;
+    stats.packets = nl::attr_u64(nl::find_nested(band, TCA_PFQD_TIER_PACKETS));
+    stats.bytes = nl::attr_u64(nl::find_nested(band, TCA_PFQD_TIER_BYTES));
+    stats.sojourn = sojourn_of(band);
+    return stats;
+}
+
+inline ClassStats class_stats(const nlattr* rtt) {
+    return {nl::attr_u64(nl::find_nested(rtt, TCA_PFQD_CLASS_PACKETS)),
+            nl::attr_u64(nl::find_nested(rtt, TCA_PFQD_CLASS_BYTES)),
+            nl::attr_u64(nl::find_nested(rtt, TCA_PFQD_CLASS_MARKS)),
+            nl::attr_u64(nl::find_nested(rtt, TCA_PFQD_CLASS_DROPS))};
+}
+
+inline void read_completion(PfqdStats& stats, const std::vector<uint8_t>& app) {
+    const nlattr* bands = find_in(app, TCA_PFQD_STATS_BANDS);
+    for (size_t i = 0; i < stats.band.size(); i++)
+        stats.band[i] = band_stats(nl::find_nested(bands, static_cast<int>(i) + 1));
+    const nlattr* classes = find_in(app, TCA_PFQD_STATS_CLASSES);
+    for (size_t i = 0; i < stats.rtt.size(); i++)
+        stats.rtt[i] = class_stats(nl::find_nested(classes, static_cast<int>(i) + 1));
+    stats.completion = nl::attr_u32(find_in(app, TCA_PFQD_STATS_COMPLETION));
+    stats.completion_source = nl::attr_u32(find_in(app, TCA_PFQD_STATS_COMPLETION_SOURCE));
+    stats.stamp = nl::attr_u32(find_in(app, TCA_PFQD_STATS_STAMP));
+    stats.stamp_source = nl::attr_u32(find_in(app, TCA_PFQD_STATS_STAMP_SOURCE));
+    stats.stamps = nl::attr_u64(find_in(app, TCA_PFQD_STATS_STAMPS));
+    stats.stamp_failures = nl::attr_u64(find_in(app, TCA_PFQD_STATS_STAMP_FAILURES));
+    stats.serves_banded = nl::attr_u64(find_in(app, TCA_PFQD_STATS_SERVES_BANDED));
+    stats.serves_ordinary = nl::attr_u64(find_in(app, TCA_PFQD_STATS_SERVES_ORDINARY));
 }
 
 inline PfqdStats pfqd_stats(const End& end, uint32_t parent = TC_H_ROOT) {
@@ -110,8 +157,7 @@ inline PfqdStats pfqd_stats(const End& end, uint32_t parent = TC_H_ROOT) {
     stats.segmented = nl::attr_u64(find_in(app, TCA_PFQD_STATS_SEGMENTED));
     stats.rate = nl::attr_u64(find_in(app, TCA_PFQD_STATS_RATE));
     stats.rate_source = nl::attr_u32(find_in(app, TCA_PFQD_STATS_RATE_SOURCE));
-    stats.completion = nl::attr_u32(find_in(app, TCA_PFQD_STATS_COMPLETION));
-    stats.completion_source = nl::attr_u32(find_in(app, TCA_PFQD_STATS_COMPLETION_SOURCE));
+    read_completion(stats, app);
     stats.flows_active = nl::attr_u32(find_in(app, TCA_PFQD_STATS_FLOWS_ACTIVE));
     stats.flows_allocated = nl::attr_u32(find_in(app, TCA_PFQD_STATS_FLOWS_ALLOCATED));
     stats.memory = nl::attr_u32(find_in(app, TCA_PFQD_STATS_MEMORY));
