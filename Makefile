@@ -40,9 +40,19 @@ TC_CFLAGS := -std=gnu11 -Wall -Wextra -Wmissing-prototypes -Werror -MMD -MP -Iin
 tc_src := $(wildcard tools/tc/*.c)
 tc_obj := $(patsubst %.c,$(B)/obj/%.o,$(tc_src))
 
+# pfqdctl and its BPF program, which goes into pfqdctl as a skeleton. Debian has no
+# asm/ below /usr/include itself, and clang looks only there for BPF.
+CLANG ?= clang
+BPFTOOL ?= $(or $(shell command -v bpftool),/usr/sbin/bpftool)
+BPF_CFLAGS := -O2 -g -target bpf -mcpu=v3 -Wall -Wextra -Werror -MMD -MP -Iinclude/uapi \
+	-idirafter /usr/include/$(shell $(CC) -print-multiarch)
+pfqdctl_src := $(filter-out tools/pfqdctl/main.cpp,$(wildcard tools/pfqdctl/*.cpp))
+pfqdctl_netlink := tools/lab/common/netlink.cpp
+
 .PHONY: all tools lab check lint bench fuzz modules clean
 all: tools
-tools: $(B)/bin/pfqd-lab $(B)/guest/pfqd-guest $(B)/bin/unit-tests $(selftest_bin) $(B)/tc/q_pfqd.so
+tools: $(B)/bin/pfqd-lab $(B)/guest/pfqd-guest $(B)/bin/unit-tests $(selftest_bin) $(B)/tc/q_pfqd.so \
+	$(B)/bin/pfqdctl $(B)/bin/edge-bench
 
 $(B)/obj/%.o: %.cpp
 	@mkdir -p $(@D)
@@ -69,6 +79,35 @@ $(selftest_bin): $(B)/selftests/%: $(B)/obj/selftests/%.o $(call obj,$(common_sr
 	@mkdir -p $(@D)
 	@echo "  LD   $@"
 	@$(CXX) -static $(STATIC_LDFLAGS) -o $@ $^ -lnl-3 -lpthread
+
+$(B)/gen/pfqdctl/%.bpf.o: tools/pfqdctl/%.bpf.c
+	@mkdir -p $(@D)
+	@echo "  BPF  $<"
+	@$(CLANG) $(BPF_CFLAGS) -c -o $@ $<
+
+$(B)/gen/pfqdctl/%.bpf.o: tools/pfqdctl/bench/%.bpf.c
+	@mkdir -p $(@D)
+	@echo "  BPF  $<"
+	@$(CLANG) $(BPF_CFLAGS) -c -o $@ $<
+
+$(B)/gen/pfqdctl/%.skel.h: $(B)/gen/pfqdctl/%.bpf.o
+	@echo "  SKEL $@"
+	@$(BPFTOOL) gen skeleton $< name $*_bpf > $@
+
+$(B)/obj/tools/pfqdctl/%.o: CPPFLAGS += -isystem $(B)/gen
+$(B)/obj/tools/pfqdctl/edge_program.o: $(B)/gen/pfqdctl/edge.skel.h
+$(B)/obj/tools/pfqdctl/bench/main.o: $(B)/gen/pfqdctl/bench.skel.h
+.SECONDARY: $(B)/gen/pfqdctl/edge.bpf.o $(B)/gen/pfqdctl/bench.bpf.o
+
+$(B)/bin/pfqdctl: $(call obj,$(pfqdctl_netlink) $(pfqdctl_src) tools/pfqdctl/main.cpp)
+	@mkdir -p $(@D)
+	@echo "  LD   $@"
+	@$(CXX) -o $@ $^ -lbpf -lnl-3
+
+$(B)/bin/edge-bench: $(call obj,$(pfqdctl_netlink) $(pfqdctl_src) $(wildcard tools/pfqdctl/bench/*.cpp))
+	@mkdir -p $(@D)
+	@echo "  LD   $@"
+	@$(CXX) -o $@ $^ -lbpf -lnl-3
 
 $(B)/obj/tools/tc/%.o: tools/tc/%.c
 	@mkdir -p $(@D)
@@ -122,4 +161,4 @@ modules:
 clean:
 	rm -rf $(B)
 
--include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
+-include $(shell find $(B)/obj $(B)/gen -name '*.d' 2>/dev/null)
