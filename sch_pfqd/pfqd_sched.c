@@ -185,8 +185,10 @@ static void pfqd_sched_end_turn(struct pfqd_qdisc *q, u64 now)
 		pfqd_sched_end_banded(q, flow, now);
 	else
 		pfqd_sched_end_ordinary(q, flow, now);
-	if (pfqd_sched_cycle_over(sched))
+	if (pfqd_sched_cycle_over(sched)) {
 		sched->control_left = 0;
+		sched->serves_left = 0;	/* bands that come now are in the next one */
+	}
 }
 
 /* A drop took the flow's last packet; afterwards it may be gone. */
