@@ -18,6 +18,9 @@
  * less than is left, by what the application is just writing. A GSO packet has one
  * header for all its segments: the first one's.
  *
+ * Inside a write nobody knows what is left: TCP sends full segments while it still
+ * copies, and each of them is the last that is there (pfqd_written_since_push()).
+ *
  * With `local` the packet stays as it is, and only this queue knows.
  */
 #include <linux/if_ether.h>
@@ -45,18 +48,35 @@ static const struct tcp_sock *pfqd_sender(const struct sk_buff *skb,
 	return tcp_sk(sk);
 }
 
+/*
+ * A packet that ends what has been written, without the PSH that TCP sets at the end
+ * of a write, leaves in the middle of one: more is coming, and not even the socket
+ * knows how much. Message sizes have heavy tails, so the longer a write has gone on the
+ * more of it there is: it is taken to have twice as much to come. Zero, which is what
+ * is left at this instant, would make the first window of every large message look as
+ * if it were nearly done (Documentation/sch_pfqd.rst has the figures).
+ */
+#define PFQD_WRITE_AHEAD	2
+
+static u32 pfqd_written_since_push(const struct tcp_sock *tp, u32 write_seq)
+{
+	return write_seq - data_race(READ_ONCE(tp->pushed_seq));
+}
+
 /* Bytes behind the packet, a GSO packet's first segment. l4: offset of the TCP. */
 static u32 pfqd_bytes_left(const struct sk_buff *skb, int l4, const struct tcphdr *tcp,
 			   const struct tcp_sock *tp)
 {
-	int payload = (int)skb->len - l4 - tcp->doff * 4, left;
-	u32 end_seq = ntohl(tcp->seq) + tcp->syn;
+	u32 payload = max((int)skb->len - l4 - tcp->doff * 4, 0);
+	u32 write_seq = READ_ONCE(tp->write_seq), seq = ntohl(tcp->seq) + tcp->syn;
+	int left;
 
 	if (skb_is_gso(skb) && payload > skb_shinfo(skb)->gso_size)
-		end_seq += skb_shinfo(skb)->gso_size;	/* its FIN is the last one's */
+		left = write_seq - seq - skb_shinfo(skb)->gso_size;
 	else
-		end_seq += max(payload, 0) + tcp->fin;
-	left = READ_ONCE(tp->write_seq) - end_seq;
+		left = write_seq - seq - payload - tcp->fin;
+	if (payload && !tcp->psh && !tcp->fin && seq + payload == write_seq)
+		left += PFQD_WRITE_AHEAD * pfqd_written_since_push(tp, write_seq);
 	return max(left, 0);
 }
 

@@ -3,7 +3,6 @@
 // A TCP connection over IPv4 or IPv6 on which known bytes go both ways at once.
 #pragma once
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -15,37 +14,11 @@
 #include <string>
 #include <utility>
 
+#include "selftests/lib/inet.hpp"
 #include "selftests/lib/kernel.hpp"
 #include "selftests/lib/link.hpp"
 
 namespace pfqd::selftest {
-
-struct Address {
-    sockaddr_storage storage{};
-    socklen_t size = 0;
-
-    Address(const std::string& text, uint16_t port) {
-        sockaddr_in v4{};
-        sockaddr_in6 v6{};
-        v4.sin_family = AF_INET;
-        v6.sin6_family = AF_INET6;
-        v4.sin_port = v6.sin6_port = htons(port);
-        if (inet_pton(AF_INET, text.c_str(), &v4.sin_addr) == 1)
-            set(v4);
-        else if (inet_pton(AF_INET6, text.c_str(), &v6.sin6_addr) == 1)
-            set(v6);
-        else
-            throw std::invalid_argument("'" + text + "' is no address");
-    }
-    const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
-
-  private:
-    template <class T>
-    void set(const T& address) {
-        std::memcpy(&storage, &address, sizeof(address));
-        size = sizeof(address);
-    }
-};
 
 class Stream {
   public:

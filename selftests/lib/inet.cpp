@@ -35,23 +35,22 @@ void udp_send(int fd, const std::string& ipv4, uint16_t port, size_t size) {
           "send a datagram");
 }
 
-std::pair<Fd, Fd> tcp_connection(const End& client, const End& server, const std::string& server_ipv4,
+std::pair<Fd, Fd> tcp_connection(const End& client, const End& server, const std::string& server_address,
                                  uint16_t port) {
-    const sockaddr_in address = inet_address(server_ipv4, port);
-    const auto* generic = reinterpret_cast<const sockaddr*>(&address);
-    const int one = 1;
+    const Address address(server_address, port);
+    const int family = address.storage.ss_family, one = 1;
     Fd listener, connector;
     {
         In inside(server.netns());
-        listener = Fd(check(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "TCP socket"));
+        listener = Fd(check(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0), "TCP socket"));
         check(setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)), "SO_REUSEADDR");
-        check(bind(listener.get(), generic, sizeof(address)), "bind a TCP socket");
+        check(bind(listener.get(), address.get(), address.size), "bind a TCP socket");
         check(listen(listener.get(), 1), "listen");
     }
     {
         In inside(client.netns());
-        connector = Fd(check(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "TCP socket"));
-        check(connect(connector.get(), generic, sizeof(address)), "connect to " + server_ipv4);
+        connector = Fd(check(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0), "TCP socket"));
+        check(connect(connector.get(), address.get(), address.size), "connect to " + server_address);
     }
     Fd accepted(check(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC), "accept"));
     return {std::move(connector), std::move(accepted)};
