@@ -7,6 +7,7 @@
 #include <linux/if.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
+#include <linux/veth.h>
 #include <netlink/attr.h>
 
 #include <cstring>
@@ -131,6 +132,28 @@ std::pair<End, End> make_wire(const nl::Netns& left, const EndOptions& left_opti
     return ends;
 }
 
+std::pair<End, End> make_veth(const nl::Netns& left, const std::string& left_name, const nl::Netns& right,
+                              const std::string& right_name) {
+    {
+        In inside(left);
+        nl::Socket socket;
+        nl::Message message(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL);
+        message.raw(link_header(0));
+        message.put_string(IFLA_IFNAME, left_name);
+        {
+            auto info = message.nest(IFLA_LINKINFO);
+            message.put_string(IFLA_INFO_KIND, "veth");
+            auto data = message.nest(IFLA_INFO_DATA);
+            auto peer = message.nest(VETH_INFO_PEER);
+            message.raw(link_header(0));
+            message.put_string(IFLA_IFNAME, right_name);
+            message.put_u32(IFLA_NET_NS_FD, static_cast<uint32_t>(right.fd()));
+        }
+        socket.request(message);
+    }
+    return {End(left, left_name), End(right, right_name)};
+}
+
 End::End(const nl::Netns& netns, std::string name) : netns_(&netns), name_(std::move(name)) {
     In inside(netns);
     const unsigned index = if_nametoindex(name_.c_str());
@@ -144,6 +167,15 @@ void End::change(const EndOptions& options) const {
     nl::Message message(RTM_NEWLINK, 0);
     message.raw(link_header(ifindex_));
     put_end(message, options);
+    socket.request(message);
+}
+
+void End::limit_gso(uint32_t segments) const {
+    In inside(*netns_);
+    nl::Socket socket;
+    nl::Message message(RTM_NEWLINK, 0);
+    message.raw(link_header(ifindex_));
+    message.put_u32(IFLA_GSO_MAX_SEGS, segments);
     socket.request(message);
 }
 

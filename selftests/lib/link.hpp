@@ -65,6 +65,8 @@ class End {
     const std::string& name() const { return name_; }
 
     void change(const EndOptions& options) const;
+    // gso_max_segs of a link of any kind: 1 for no GSO packets.
+    void limit_gso(uint32_t segments) const;
     void set_up(bool up) const;
     // Until its carrier is there and its qdisc runs: sent before, a packet is lost.
     void wait_running() const;
@@ -97,6 +99,10 @@ nl::Message wire_request(const EndOptions& left_options, const nl::Netns& right,
                          const EndOptions& right_options);
 // IFLA_* and IFLA_LINKINFO of these options, appended to a link request.
 void put_end(nl::Message& message, const EndOptions& options);
+
+// A pair of virtual links, which pass GSO packets and their sockets on as they are. Down.
+std::pair<End, End> make_veth(const nl::Netns& left, const std::string& left_name, const nl::Netns& right,
+                              const std::string& right_name);
 
 // A bridge with those ports, up.
 End make_bridge(const nl::Netns& netns, const std::vector<const End*>& ports);

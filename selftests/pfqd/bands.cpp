@@ -49,8 +49,12 @@ void test_off(Tap& tap) {
 void test_no_stamp(Tap& tap) {
     Port port({.pfqd = with_completion()});
     port.hold();
-    const uint8_t fields[] = {0x00, 0xb8 /* EF */, 0x28 /* AF11 */,
-                              dsfield_of(6), dsfield_of(6, PFQD_RTT_LONG), dsfield_of(PFQD_BAND_NONE),
+    const uint8_t fields[] = {0x00,
+                              0xb8 /* EF */,
+                              0x28 /* AF11 */,
+                              dsfield_of(6),
+                              dsfield_of(6, PFQD_RTT_LONG),
+                              dsfield_of(PFQD_BAND_NONE),
                               dsfield_of(PFQD_BAND_NONE, PFQD_RTT_LONG)};
     char flow = 'A';
     for (const uint8_t field : fields) {

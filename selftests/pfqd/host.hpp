@@ -87,8 +87,8 @@ inline uint8_t dscp_of(uint8_t band, uint8_t rtt_class = PFQD_RTT_SHORT) {
 
 struct HostsOptions {
     PfqdOptions pfqd{.stamp = PFQD_SWITCH_ON};
-    uint64_t delay = 100'000;            // ns, each way
-    uint64_t rate = 100'000'000'000;     // bit/s
+    uint64_t delay = 100'000;         // ns, each way
+    uint64_t rate = 100'000'000'000;  // bit/s
     uint32_t mtu = 1500;
     uint32_t gso_max_segs = 1;
 };

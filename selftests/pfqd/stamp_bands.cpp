@@ -40,8 +40,7 @@ struct Message {
 
 void test_numbers(Tap& tap) {
     constexpr uint64_t edges[] = PFQD_BAND_EDGES;
-    for (size_t i = 0; i < std::size(kEdges); i++)
-        tap.is(fmt::format("edge {}", i), edges[i], kEdges[i]);
+    for (size_t i = 0; i < std::size(kEdges); i++) tap.is(fmt::format("edge {}", i), edges[i], kEdges[i]);
     const int codepoints[] = {3, 7, 11, 15, 19, 23};
     for (uint8_t band = 0; band < PFQD_BANDS; band++) {
         tap.is(fmt::format("DSCP of band {}", band), int{dscp_of(band)}, codepoints[band]);
@@ -60,8 +59,8 @@ void test_edges(Tap& tap) {
             for (const int delta : {-1, 0, 1}) {
                 const size_t bytes = mss + kEdges[i] + static_cast<size_t>(delta);
                 const Message message(hosts, connection, bytes, ipv6);
-                const std::string name = fmt::format("IPv{}, {} B behind the first segment: ", ipv6 ? 6 : 4,
-                                                     bytes - mss);
+                const std::string name =
+                    fmt::format("IPv{}, {} B behind the first segment: ", ipv6 ? 6 : 4, bytes - mss);
                 tap.is(name + "its payload", message.segments.front().payload, mss);
                 tap.is(name + "its DSCP", int{message.segments.front().dscp()},
                        int{dscp_of(static_cast<uint8_t>(i + (delta > 0)))});
@@ -190,55 +189,44 @@ std::string text_of(const std::vector<uint8_t>& mac) {
 // No ARP, and no delay: a learns where b is when the test says so.
 class VirtualLink {
   public:
-    VirtualLink() : a_(loaded_netns()), b_(quiet_netns()) {
-        must("ip link add v0 type veth peer name v1");
-        move_to_b("v1");
-        left_.emplace(a_, "v0");
-        right_.emplace(b_, "v1");
-        for (const End* end : {&*left_, &*right_}) {
+    VirtualLink() : a_(loaded_netns()), b_(quiet_netns()), ends_(make_veth(a_, "v0", b_, "v1")) {
+        for (const End* end : {&left(), &right()}) {
             const In inside(end->netns());
             set_sysctl("net/ipv4/tcp_wmem", "4096 16777216 16777216");
             set_sysctl("net/ipv4/tcp_rmem", "4096 16777216 16777216");
             set_sysctl("net/ipv4/tcp_timestamps", "0");
             set_sysctl("net/ipv4/tcp_early_retrans", "0");
             set_sysctl("net/ipv4/neigh/" + end->name() + "/unres_qlen_bytes", "67108864");
-            end->add_address(end == &*left_ ? "10.0.0.1" : "10.0.0.2");
-            must("ip link set " + end->name() + " up" + (end == &*right_ ? " arp off" : ""));
+            end->add_address(end == &left() ? "10.0.0.1" : "10.0.0.2");
+            must("ip link set " + end->name() + " up" + (end == &right() ? " arp off" : ""));
         }
         {
             const In inside(b_);
-            must("ip neigh replace 10.0.0.1 lladdr " + text_of(left_->address()) + " dev v1");
+            must("ip neigh replace 10.0.0.1 lladdr " + text_of(left().address()) + " dev v1");
         }
-        set_qdisc(*left_, "pfqd", pfqd_options({.stamp = PFQD_SWITCH_ON}));
+        set_qdisc(left(), "pfqd", pfqd_options({.stamp = PFQD_SWITCH_ON}));
         release();
     }
 
-    const End& left() const { return *left_; }
-    const End& right() const { return *right_; }
-    void hold() const { must("ip neigh del 10.0.0.2 dev v0"); }
+    const End& left() const { return ends_.first; }
+    const End& right() const { return ends_.second; }
+    void hold() const {
+        const In inside(a_);
+        must("ip neigh del 10.0.0.2 dev v0");
+    }
     void release() const {
-        must("ip neigh replace 10.0.0.2 lladdr " + text_of(right_->address()) + " dev v0");
+        const In inside(a_);
+        must("ip neigh replace 10.0.0.2 lladdr " + text_of(right().address()) + " dev v0");
     }
 
   private:
     static pfqd::nl::Netns loaded_netns() {
         load_module("sch_pfqd");
-        pfqd::nl::Netns netns = quiet_netns();
-        netns.enter();
-        return netns;
-    }
-    void move_to_b(const std::string& name) const {
-        pfqd::nl::Socket socket;
-        pfqd::nl::Message message(RTM_NEWLINK, 0);
-        ifinfomsg header{};
-        header.ifi_index = End(a_, name).ifindex();
-        message.raw(header);
-        message.put_u32(IFLA_NET_NS_FD, static_cast<uint32_t>(b_.fd()));
-        socket.request(message);
+        return quiet_netns();
     }
 
     pfqd::nl::Netns a_, b_;
-    std::optional<End> left_, right_;
+    std::pair<End, End> ends_;
 };
 
 void test_gso(Tap& tap) {
