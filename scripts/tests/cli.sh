@@ -52,7 +52,7 @@ expect "unknown experiment" 2 "'e9' is none of e1" "$lab" run e9 --out "$work/r"
 expect "unknown cell" 2 "expected w1..w5" "$lab" run e1 --cell w9:50 --out "$work/r"
 expect "load over 100 %" 2 "from 0.01 to 100" "$lab" run e1 --cell w4:130 --out "$work/r"
 expect "unknown configuration" 2 "is none of fifo, dctcp, fq_codel, pfqd" "$lab" "${short[@]}" --config fif0
-expect "unknown parameter" 2 "is none of connection" "$lab" "${short[@]}" --set colour=red
+expect "unknown parameter" 2 "is none of host_qdisc" "$lab" "${short[@]}" --set colour=red
 expect "impossible value" 2 "mtu: '12' is not a number from 576" "$lab" "${short[@]}" --set mtu=12
 expect "parameter of another configuration" 2 "runs no pfqd" "$lab" "${short[@]}" --config fifo --set pfqd.quantum=3000
 expect "bad seeds" 2 "--seeds" "$lab" "${short[@]}" --seeds one

@@ -16,7 +16,8 @@ namespace pfqd::lab {
 //   bfifo     {limit}                 bytes
 //   fq_codel  {}                      the kernel's defaults
 //   red_step  {limit, threshold}      bytes; marks above threshold of instantaneous queue
-//   pfqd      {limit, memlimit, ...}  names as in tc-pfqd(8)
+//   pfqd      {limit, memlimit, ...}  names as in tc-pfqd(8), times with _us;
+//                                     stamp and completion as enum pfqd_switch
 struct QdiscSpec {
     std::string kind;
     nlohmann::json options = nlohmann::json::object();
@@ -35,7 +36,11 @@ struct NetworkSpec {
     bool gso = false;                    // design.md 4
     bool timestamps = false;             // TCP timestamps; design.md 4
     std::string cc = "cubic";
-    uint32_t ecn = 2;  // net.ipv4.tcp_ecn
+    uint32_t ecn = 2;           // net.ipv4.tcp_ecn
+    bool route_ecn = false;     // the ecn feature of the hosts' routes
+    uint32_t first_flight = 0;  // bytes; > 0: the host works initcwnd out from it
+    uint32_t initcwnd = 0;      // of the hosts' routes, segments; 0: the kernel's 10
+    uint32_t queues = 1;        // hardware transmit queues of a host
     QdiscSpec host_qdisc{"fq_codel", nlohmann::json::object()};
     QdiscSpec port_qdisc{"bfifo", {{"limit", 1'000'000}}};
 };
@@ -81,8 +86,8 @@ struct GuestSpec {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(QdiscSpec, kind, options)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NetworkSpec, hosts, rate_bps, delay_ns, mtu, ring_ns, moderation,
-                                   moderation_ns, lateness_ns, loss_ppm, gso, timestamps, cc, ecn, host_qdisc,
-                                   port_qdisc)
+                                   moderation_ns, lateness_ns, loss_ppm, gso, timestamps, cc, ecn, route_ecn,
+                                   first_flight, initcwnd, queues, host_qdisc, port_qdisc)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LoadSpec, conns_per_pair, connection, chunk, load_bps, duration_ns,
                                    drain_ns, sizes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BenchShape, flows, packets, burst)

@@ -7,6 +7,7 @@
 #include "lab/guest/connections.hpp"
 
 #include <arpa/inet.h>
+#include <linux/tcp.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -19,6 +20,7 @@ namespace {
 constexpr uint16_t kServerPort = 4000;
 constexpr uint16_t kFirstClientPort = 10000;
 constexpr int kBacklog = 4096;
+constexpr uint32_t kKernelInitcwnd = 10;
 
 sockaddr_in address(uint32_t ip, uint16_t port) {
     sockaddr_in addr{};
@@ -96,6 +98,25 @@ std::vector<Connection> open_connections(const Fabric& fabric, uint32_t per_pair
 
     std::erase_if(all, [](const Connection& connection) { return !connection.tx; });
     return all;
+}
+
+void check_connections(const NetworkSpec& spec, const std::vector<Connection>& connections) {
+    const bool ecn = spec.ecn == 1 || spec.route_ecn || spec.cc == "dctcp";
+    const uint32_t window = spec.initcwnd ? spec.initcwnd : kKernelInitcwnd;
+    for (const Connection& connection : connections) {
+        tcp_info info{};
+        socklen_t size = sizeof(info);
+        check(getsockopt(connection.tx.get(), IPPROTO_TCP, TCP_INFO, &info, &size), "TCP_INFO");
+        const bool has_ecn = info.tcpi_options & TCPI_OPT_ECN;
+        if (has_ecn != ecn)
+            throw std::runtime_error(std::string("a connection ") +
+                                     (ecn ? "did not negotiate" : "negotiated") +
+                                     " ECN, against the configuration");
+        // A lost SYN costs the first window.
+        if (spec.loss_ppm == 0 && info.tcpi_snd_cwnd != window)
+            throw std::runtime_error("a connection's first window is " + std::to_string(info.tcpi_snd_cwnd) +
+                                     " segments, not " + std::to_string(window));
+    }
 }
 
 }  // namespace pfqd::lab

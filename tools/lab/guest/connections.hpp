@@ -21,4 +21,9 @@ struct Connection {
 // Returns per_pair connections for every ordered pair, grouped by pair.
 std::vector<Connection> open_connections(const Fabric& fabric, uint32_t per_pair);
 
+// What configurations set by sysctl and route is only what sockets run if they took it
+// over: throws when one has another first window than asked for, or ECN when it should
+// not, or the other way round.
+void check_connections(const NetworkSpec& spec, const std::vector<Connection>& connections);
+
 }  // namespace pfqd::lab

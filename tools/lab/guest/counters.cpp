@@ -48,20 +48,24 @@ Counters Counters::operator-(const Counters& before) const {
 }
 
 int64_t Counters::unaccounted_frames() const {
-    return static_cast<int64_t>(tor.rx_frames - tor.qdisc_drops - tor.tx_frames);
+    return static_cast<int64_t>(tor.rx_frames - tor.qdiscs.drops - tor.tx_frames);
 }
 
 nlohmann::json counters_json(const Counters& counters) {
     const SideCounters &host = counters.host, &tor = counters.tor;
-    return {
-        {"drops", split(host.qdisc_drops + host.wire_drops, tor.qdisc_drops + tor.wire_drops)},
+    nlohmann::json json = {
+        {"drops", split(host.qdiscs.drops + host.wire_drops, tor.qdiscs.drops + tor.wire_drops)},
         {"wire_drops", split(host.wire_drops, tor.wire_drops)},
-        {"marks", split(host.marks, tor.marks)},
+        {"marks", split(host.qdiscs.marks, tor.qdiscs.marks)},
         {"frames", split(host.tx_frames, tor.tx_frames)},
         {"data_packets", host.data_packets},
         {"retransmits", counters.retransmits},
         {"timeouts", counters.timeouts},
     };
+    if (!host.qdiscs.pfqd.empty()) json["pfqd"]["host"] = host.qdiscs.pfqd.json();
+    if (!tor.qdiscs.pfqd.empty()) json["pfqd"]["tor"] = tor.qdiscs.pfqd.json();
+    if (!host.qdiscs.queues.empty()) json["host_queues"] = host.qdiscs.queues.json();
+    return json;
 }
 
 }  // namespace pfqd::lab

@@ -99,7 +99,7 @@ Counters count_quiet(const Fabric& fabric, const Counters& before, bool all_done
         if (look == kLooks)
             throw std::runtime_error("the switch took in " + std::to_string(counted.tor.rx_frames) +
                                      " frames, sent " + std::to_string(counted.tor.tx_frames) +
-                                     " and counted " + std::to_string(counted.tor.qdisc_drops) +
+                                     " and counted " + std::to_string(counted.tor.qdiscs.drops) +
                                      " as dropped: a qdisc miscounts");
     }
 }
@@ -128,6 +128,7 @@ nlohmann::json run_experiment(const GuestSpec& spec) {
     const Fabric fabric(spec.network, spec.seed);
     wait_ns(kLinksNs);
     const std::vector<Connection> connections = open_connections(fabric, spec.load.conns_per_pair);
+    check_connections(spec.network, connections);
 
     Fd device(check(open("/dev/rpcload", O_RDWR | O_CLOEXEC), "open /dev/rpcload"));
     hand_over(device, spec, connections);

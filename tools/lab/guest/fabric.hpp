@@ -9,20 +9,21 @@
 
 #include "lab/common/netlink.hpp"
 #include "lab/common/netns.hpp"
+#include "lab/common/qdisc.hpp"
 #include "lab/common/spec.hpp"
 
 namespace pfqd::lab {
 
 struct Host {
     nl::Netns netns;
-    uint32_t ip;  // host byte order
+    uint32_t ip;     // host byte order
+    int port_index;  // of its port in the switch's namespace
 };
 
 // Sums over the wires' and qdiscs' counters of one side of the links.
 struct SideCounters {
-    uint64_t qdisc_drops = 0;
+    QdiscCounters qdiscs;
     uint64_t wire_drops = 0;
-    uint64_t marks = 0;
     uint64_t data_packets = 0;
     uint64_t tx_frames = 0;
     uint64_t rx_frames = 0;
@@ -39,12 +40,13 @@ class Fabric {
     const std::vector<Host>& hosts() const { return hosts_; }
     // Index of the host with that address; throws for a stranger.
     uint32_t host_of(uint32_t ip) const;
+    const nl::Netns& tor() const { return tor_; }
 
     SideCounters host_counters() const;
     SideCounters tor_counters() const;
 
   private:
-    void add_host(const NetworkSpec& spec, uint64_t seed, int bridge);
+    Host add_host(const NetworkSpec& spec, uint64_t wire_seed, uint32_t ip, const std::string& port);
 
     nl::Netns tor_;
     std::vector<Host> hosts_;

@@ -32,10 +32,13 @@ struct Configuration {
     std::string summary;
 };
 const std::vector<Configuration>& configurations();
+// The first window in segments for so many bytes, never below the kernel's own.
+uint32_t first_flight_segments(uint32_t bytes, uint32_t mtu);
 // Applies the configuration to the network; throws for an unknown name.
 void apply_configuration(const std::string& name, NetworkSpec& network);
 
-// One --set NAME=VALUE, applied after the configuration.
+// One --set NAME=VALUE, applied after the configuration. What follows from other
+// parameters (initcwnd from the MTU) is worked out by apply_settings(), also for none.
 using Settings = std::map<std::string, std::string>;
 std::pair<std::string, std::string> parse_setting(const std::string& text);
 void apply_settings(const Settings& settings, GuestSpec& spec);

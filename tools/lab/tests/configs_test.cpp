@@ -64,11 +64,75 @@ TEST(Configurations, UnknownNameListsTheAccepted) {
 }
 
 TEST(Configurations, PortsHaveTheSameMeasure) {
-    for (const char* name : {"fifo", "dctcp", "pfqd"}) {
+    for (const char* name : {"fifo", "dctcp", "pfqd", "ct", "ctecn", "ct40", "ct40ecn"}) {
         NetworkSpec network;
         apply_configuration(name, network);
         EXPECT_EQ(network.port_qdisc.options.at("limit"), 1'000'000) << name;
     }
+}
+
+GuestSpec with(const std::string& configuration, const Settings& settings = {}) {
+    GuestSpec spec;
+    apply_configuration(configuration, spec.network);
+    apply_settings(settings, spec);
+    return spec;
+}
+
+TEST(Configurations, BudgetsOfTheLadder) {
+    const auto budgets = [](const std::string& name) {
+        const nlohmann::json port = with(name).network.port_qdisc.options;
+        return std::vector<int>{port.at("budget_us"), port.at("short_us"), port.at("long_us")};
+    };
+    for (const char* name : {"ct", "ct40"}) EXPECT_EQ(budgets(name), (std::vector{5000, 5000, 5000})) << name;
+    for (const char* name : {"ctecn", "ct40ecn"})
+        EXPECT_EQ(budgets(name), (std::vector{20, 20, 5000})) << name;
+}
+
+TEST(Configurations, HostsStampAndBothSidesRead) {
+    for (const char* name : {"ct", "ctecn", "ct40", "ct40ecn"}) {
+        const NetworkSpec network = with(name).network;
+        EXPECT_EQ(network.host_qdisc.options, nlohmann::json({{"stamp", 1}, {"completion", 1}})) << name;
+        EXPECT_EQ(network.port_qdisc.options.at("completion"), 1) << name;
+        EXPECT_FALSE(network.port_qdisc.options.contains("stamp")) << name;
+        EXPECT_EQ(network.ecn, 2u) << name << ": ECN comes by route";
+    }
+    EXPECT_TRUE(with("ct40ecn").network.route_ecn);
+    EXPECT_FALSE(with("ct40").network.route_ecn);
+}
+
+TEST(Configurations, FirstFlightFollowsTheMtu) {
+    EXPECT_EQ(with("ct40").network.initcwnd, 14u);
+    EXPECT_EQ(with("ct40ecn", {{"mtu", "1500"}}).network.initcwnd, 29u);
+    EXPECT_EQ(with("ct40", {{"mtu", "9000"}}).network.initcwnd, 10u) << "never below the kernel's";
+    EXPECT_EQ(with("ct").network.initcwnd, 0u);
+    EXPECT_EQ(with("ct40", {{"initcwnd", "20"}}).network.initcwnd, 20u);
+    EXPECT_EQ(with("ct40", {{"initcwnd", "0"}}).network.initcwnd, 0u);
+}
+
+TEST(Settings, SwitchesAreWordsAndHaveSides) {
+    const NetworkSpec ports_only = with("ct", {{"host.completion", "off"}}).network;
+    EXPECT_EQ(ports_only.host_qdisc.options.at("completion"), 0);
+    EXPECT_EQ(ports_only.port_qdisc.options.at("completion"), 1);
+    const NetworkSpec local = with("ct", {{"pfqd.stamp", "local"}, {"pfqd.completion", "inherit"}}).network;
+    EXPECT_EQ(local.host_qdisc.options.at("stamp"), 3);
+    EXPECT_FALSE(local.port_qdisc.options.contains("stamp"));
+    EXPECT_EQ(local.port_qdisc.options.at("completion"), 2);
+    EXPECT_EQ(with("ct", {{"pfqd.completion", "off"}, {"port.completion", "on"}})
+                  .network.port_qdisc.options.at("completion"),
+              1)
+        << "one side overrides both";
+    EXPECT_NE(error_of([] {
+                  with("ct", {{"pfqd.completion", "local"}});
+              }).find("off, on, inherit"),
+              std::string::npos);
+    EXPECT_NE(error_of([] { with("pfqd", {{"host_qdisc", "fq_codel"}, {"pfqd.stamp", "on"}}); }), "");
+}
+
+TEST(Settings, AHostQdiscThatIsThereKeepsItsOptions) {
+    EXPECT_EQ(with("ct", {{"host_qdisc", "pfqd"}}).network.host_qdisc.options.at("stamp"), 1);
+    const NetworkSpec network = with("ct", {{"host_qdisc", "fq_codel"}}).network;
+    EXPECT_EQ(network.host_qdisc.kind, "fq_codel");
+    EXPECT_TRUE(network.host_qdisc.options.empty());
 }
 
 TEST(Plan, ASettingThatChangesNothingIsNoVariant) {
