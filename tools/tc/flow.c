@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One backlogged flow: who it is, its tier, since when it has been backlogged.
+ * One backlogged flow: who it is, its tier and band, since when it has been backlogged.
  * How much it has queued, tc itself has printed before.
  */
 #include <arpa/inet.h>
@@ -153,6 +153,11 @@ void flow_print(FILE *out, const struct rtattr *flow)
 			if (human)
 				fprintf(out, " tier %s", tier);
 		}
+	}
+	if (attr_number(tb[TCA_PFQD_FLOW_BAND], sizeof(uint32_t), &value)) {
+		json_u64("band", value);
+		if (human)
+			fprintf(out, " band %" PRIu64, value);
 	}
 	if (attr_number(tb[TCA_PFQD_FLOW_AGE], sizeof(uint64_t), &value)) {
 		json_u64("age_ns", value);

@@ -14,12 +14,14 @@
 #include "attr.h"
 #include "tc.h"
 
+#define SWITCH_TEXT_MAX	40
 #define REQUEST_MAX	1024	/* bytes: all options are a sixth of that */
 
 const char *const pfqd_switch_word[] = {
 	[PFQD_SWITCH_OFF]	= "off",
 	[PFQD_SWITCH_ON]	= "on",
 	[PFQD_SWITCH_INHERIT]	= "inherit",
+	[PFQD_SWITCH_LOCAL]	= "local",
 };
 
 const uint64_t pfqd_switch_words = __PFQD_SWITCH_MAX;
@@ -85,6 +87,11 @@ const struct option pfqd_options[] = {
 		.what = "whether stamps are read; inherit: as the module's parameter says",
 		.kind = OPTION_SWITCH, .attr = TCA_PFQD_COMPLETION, .size = sizeof(uint8_t),
 		.max = PFQD_SWITCH_INHERIT, .initial = PFQD_COMPLETION_DEFAULT,
+	}, {
+		.name = "stamp",
+		.what = "whether this host's TCP is stamped; local: for this queue alone",
+		.kind = OPTION_SWITCH, .attr = TCA_PFQD_STAMP, .size = sizeof(uint8_t),
+		.max = PFQD_SWITCH_LOCAL, .initial = PFQD_STAMP_DEFAULT,
 	},
 	{ .name = NULL }
 };
@@ -109,9 +116,26 @@ static const char *range_text(const struct option *o, char *text)
 	return text;
 }
 
+/* "off|on|inherit", or with other separators. */
+static void switch_words(const struct option *o, const char *separator, const char *last,
+			 char *text, size_t size)
+{
+	size_t used = 0;
+	uint64_t word;
+
+	*text = '\0';
+	for (word = 0; word <= o->max && used < size; word++) {
+		used += snprintf(text + used, size - used, "%s%s",
+				 !word ? "" : word == o->max ? last : separator,
+				 pfqd_switch_word[word]);
+	}
+}
+
 /* "limit SIZE": what to type. */
 static const char *syntax_text(const struct option *o, char *text, size_t size)
 {
+	char words[SWITCH_TEXT_MAX];
+
 	switch (o->kind) {
 	case OPTION_VALUE:
 		snprintf(text, size, "%s %s%s", o->name, placeholder[o->value],
@@ -121,9 +145,8 @@ static const char *syntax_text(const struct option *o, char *text, size_t size)
 		snprintf(text, size, "%s|%s", o->name, o->off_name);
 		break;
 	case OPTION_SWITCH:
-		snprintf(text, size, "%s %s|%s|%s", o->name, pfqd_switch_word[PFQD_SWITCH_OFF],
-			 pfqd_switch_word[PFQD_SWITCH_ON],
-			 pfqd_switch_word[PFQD_SWITCH_INHERIT]);
+		switch_words(o, "|", "|", words, sizeof(words));
+		snprintf(text, size, "%s %s", o->name, words);
 		break;
 	}
 	return text;
@@ -155,7 +178,7 @@ void options_help(FILE *out)
 			syntax_text(o, syntax, sizeof(syntax)));
 	fprintf(out, "\n\n");
 	for (o = pfqd_options; o->name; o++) {
-		fprintf(out, "  %-26s%s\n%28s", syntax_text(o, syntax, sizeof(syntax)),
+		fprintf(out, "  %-30s%s\n%32s", syntax_text(o, syntax, sizeof(syntax)),
 			o->what, "");
 		if (o->kind == OPTION_VALUE)
 			fprintf(out, "%s; ", range_text(o, range));
@@ -219,13 +242,14 @@ static int parse_value(const struct option *o, const char *text, uint64_t *value
 
 static int parse_switch(const struct option *o, const char *text, uint64_t *value)
 {
-	for (*value = 0; *value < pfqd_switch_words; ++*value) {
+	char words[SWITCH_TEXT_MAX];
+
+	for (*value = 0; *value <= o->max; ++*value) {
 		if (!strcmp(text, pfqd_switch_word[*value]))
 			return 0;
 	}
-	fprintf(stderr, "pfqd: %s '%s' is not known; accepted: %s, %s or %s\n", o->name, text,
-		pfqd_switch_word[PFQD_SWITCH_OFF], pfqd_switch_word[PFQD_SWITCH_ON],
-		pfqd_switch_word[PFQD_SWITCH_INHERIT]);
+	switch_words(o, ", ", " or ", words, sizeof(words));
+	fprintf(stderr, "pfqd: %s '%s' is not known; accepted: %s\n", o->name, text, words);
 	return -1;
 }
 

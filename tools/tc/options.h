@@ -19,7 +19,7 @@ struct rtattr;
 enum option_kind {
 	OPTION_VALUE,	/* name VALUE */
 	OPTION_FLAG,	/* name, or off_name */
-	OPTION_SWITCH,	/* name off|on|inherit */
+	OPTION_SWITCH,	/* name WORD, of the words up to max */
 };
 
 struct option {

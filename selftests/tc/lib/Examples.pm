@@ -9,7 +9,7 @@ use Bench;
 use Tap;
 
 # How many pfqd there are after each of them.
-my @pfqds = (4, 1, 1, 0);
+my @pfqds = (4, 1, 1, 1, 1, 1, 0);
 
 sub blocks {
 	my $path = "$FindBin::RealBin/../../../Documentation/man/tc-pfqd.8";

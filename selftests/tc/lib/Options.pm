@@ -52,15 +52,19 @@ my @settings = (
 	['completion on',	completion => 'on', 'completion on'],
 	['completion off',	completion => 'off', 'completion off'],
 	['completion inherit',	completion => 'inherit', 'completion inherit'],
+	['stamp on',		stamp => 'on', 'stamp on'],
+	['stamp off',		stamp => 'off', 'stamp off'],
+	['stamp local',		stamp => 'local', 'stamp local'],
+	['stamp inherit',	stamp => 'inherit', 'stamp inherit'],
 );
 
 my @together = (
 	'',
 	'limit 1mb memlimit 4mb budget 20us',
 	'limit 1 memlimit 1 flows 1 quantum 256 demote 1 control 1 budget 1 short 1 long 1 ' .
-	'noecn rate 8000 split_gso completion off',
+	'noecn rate 8000 split_gso completion off stamp local',
 	'limit 1gb memlimit 1gb flows 1048576 quantum 1mb demote 60s control 1024 budget 1s ' .
-	'short 1s long 1s ecn rate 8tbit no_split_gso completion on',
+	'short 1s long 1s ecn rate 8tbit no_split_gso completion on stamp on',
 	'limit 1073741823 memlimit 999999 quantum 9014 demote 5001 rate 8008bit budget 999999',
 );
 
@@ -73,6 +77,7 @@ sub defaults {
 		ecn => header('ECN_DEFAULT') ? $true : $false,
 		split_gso => header('SPLIT_GSO_DEFAULT') ? $true : $false,
 		completion => 'inherit',
+		stamp => 'inherit',
 	};
 }
 
@@ -123,7 +128,7 @@ sub test {
 	is('every option has what was typed', options_of('d0'), {
 		limit => 1, memlimit => 1, flows => 1, quantum => 256, demote => 1, control => 1,
 		budget => 1, short => 1, long => 1, ecn => $false, rate => 1000,
-		split_gso => $true, completion => 'off',
+		split_gso => $true, completion => 'off', stamp => 'local',
 	});
 	run($Bench::tc, qw(qdisc del dev d0 root));
 	run($Bench::tc, qw(qdisc del dev d1 root));

@@ -73,7 +73,8 @@ sub test {
 	is('help is no success', $status, 1);
 	is('and nothing on stdout', $out, '');
 	like("help has $_", $help, qr/^  \Q$_\E .*\n +default \w+$/m)
-		for 'ecn|noecn', 'split_gso|no_split_gso', 'completion off|on|inherit';
+		for 'ecn|noecn', 'split_gso|no_split_gso', 'completion off|on|inherit',
+		    'stamp off|on|inherit|local';
 
 	refused('limit auto', qr/^pfqd: limit 'auto' is not a number like/);
 	refused('limit 4294967297b', qr/^pfqd: limit '4294967297b' is out of range/);
@@ -86,6 +87,10 @@ sub test {
 	refused('completion', qr/^pfqd: completion: the value is missing; accepted: .*off\|on\|inherit/);
 	refused('completion maybe', qr/^pfqd: completion 'maybe' is not known; accepted: off, on or inherit/);
 	refused('completion 1', qr/^pfqd: completion '1' is not known/);
+	refused('completion local', qr/^pfqd: completion 'local' is not known; accepted: off, on or inherit$/);
+	refused('stamp', qr/^pfqd: stamp: the value is missing; accepted: .*off\|on\|inherit\|local$/);
+	refused('stamp yes', qr/^pfqd: stamp 'yes' is not known; accepted: off, on, inherit or local$/);
+	refused('stamp on stamp off', qr/^pfqd: 'stamp': stamp was given before/);
 	refused('ecn 1', qr/^pfqd: there is no option '1'; accepted: limit .* help$/);
 	refused('colour red', qr/^pfqd: there is no option 'colour'; accepted: limit .* ecn noecn .*completion/);
 	refused('limit 1mb limit 2mb', qr/^pfqd: 'limit': limit was given before/);

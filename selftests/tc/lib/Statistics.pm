@@ -28,8 +28,9 @@ sub slow_port {
 }
 
 sub send_udp {
-	my ($family, $address, $sport, $dport, $size) = @_;
+	my ($family, $address, $sport, $dport, $size, $tos) = @_;
 	socket my $socket, $family, SOCK_DGRAM, 0 or die "socket: $!";
+	setsockopt $socket, Socket::IPPROTO_IP, Socket::IP_TOS, $tos or die "TOS: $!" if $tos;
 	my ($from, $to) = $family == AF_INET ?
 		(pack_sockaddr_in($sport, INADDR_ANY),
 		 pack_sockaddr_in($dport, inet_aton($address))) :
@@ -135,7 +136,11 @@ sub check_text {
 	like('text: flows', $text,
 	     qr/^ +flows: active 0 allocated \d+ demotions 1 overflow 0p alloc_failures 0$/m);
 	like('text: memory', $text, qr/^ +memory 0b cycles \d+ segmented 0$/m);
-	like('text: rate and completion', $text, qr/^ +rate 8Kbit \(option\) completion on \(option\)$/m);
+	like('text: stamps', $text, qr/^ +stamps 0 failures 0 serves: banded 0 ordinary \d+$/m);
+	like('text: rate, completion, stamp', $text,
+	     qr/^ +rate 8Kbit \(option\) completion on \(option\) stamp off \(module parameter\)$/m);
+	unlike('text: no table of bands where no packet had one', $text, qr/^ +band /m);
+	unlike('text: nor of classes', $text, qr/^ +class /m);
 	is('text: nothing on stderr', $err, '');
 }
 

@@ -7,7 +7,7 @@ use strict;
 use warnings;
 use JSON::PP;
 use Exporter 'import';
-our @EXPORT = qw(section ok is like finish skip_all);
+our @EXPORT = qw(section ok is like unlike finish skip_all);
 
 my ($count, $failed, $section) = (0, 0, '');
 my $writer = JSON::PP->new->canonical->allow_nonref;
@@ -39,6 +39,11 @@ sub is {
 sub like {
 	my ($name, $got, $want) = @_;
 	return ok(scalar($got =~ $want), $name, "got $got", "want $want");
+}
+
+sub unlike {
+	my ($name, $got, $never) = @_;
+	return ok(scalar($got !~ $never), $name, "got $got", "and did not want $never");
 }
 
 sub finish {

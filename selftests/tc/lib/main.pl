@@ -12,6 +12,7 @@ use Classes;
 use Examples;
 use Options;
 use Refusals;
+use Stamps;
 use Statistics;
 
 my $suite = shift // 'host';
@@ -33,7 +34,7 @@ ok(-e "$built/q_pfqd.so", 'the plugin is built') or finish();
 
 # Autoloading first: it needs a kernel without the module.
 for my $part (\&Autoload::test, \&Options::test, \&Refusals::test, \&Statistics::test,
-	      \&Classes::test, \&Examples::test) {
+	      \&Stamps::test, \&Classes::test, \&Examples::test) {
 	ok(0, 'goes on to its end', $@) unless eval { $part->(); 1 };
 }
 finish();
