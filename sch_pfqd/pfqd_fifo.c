@@ -5,8 +5,9 @@
  *
  * Counted: sch->q.qlen and qstats.backlog (what parents and tc see), the qdisc's
  * own bytes and memory (what the limits see), the tier's backlog, the flow's sizes
- * with its two ranks, and its band, which is that of the head. Lengths are qdisc_pkt_len(), which never changes
- * while a packet is queued; memory is the truesize noted at enqueue.
+ * with its two ranks, and its band, which is that of the head. Lengths are
+ * qdisc_pkt_len(), which never changes while a packet is queued; memory is the
+ * truesize noted at enqueue.
  */
 #include <linux/prefetch.h>
 #include <linux/tcp.h>

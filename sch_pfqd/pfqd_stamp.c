@@ -60,7 +60,7 @@ static const struct tcp_sock *pfqd_sender(const struct sk_buff *skb,
 
 static u32 pfqd_written_since_push(const struct tcp_sock *tp, u32 write_seq)
 {
-	return write_seq - data_race(READ_ONCE(tp->pushed_seq));
+	return write_seq - READ_ONCE(tp->pushed_seq);
 }
 
 /* Bytes behind the packet, a GSO packet's first segment. l4: offset of the TCP. */
@@ -95,6 +95,7 @@ static u8 pfqd_band_of(u32 left)
 /* ~0 is TCP's word for "no sample yet". */
 static enum pfqd_rtt_class pfqd_class_of(const struct tcp_sock *tp)
 {
+	/* written under the socket's lock, which is not ours: any recent value will do */
 	u32 min_rtt = data_race(tcp_min_rtt(tp));
 
 	return min_rtt != ~0U && min_rtt >= PFQD_RTT_LONG_US ? PFQD_RTT_LONG :
