@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR GPL-2.0-only
 #
 # The tc plugin without a kernel: that every supported tc has what it calls and
-# loads it, its numbers, hostile attributes, 32-bit compilation, and the man page.
+# loads it, its numbers, its texts, hostile attributes, 32-bit compilation, and the pages.
 # The rest is in selftests/tc. Ends with "N passed, N failed".
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -47,7 +47,7 @@ for suite in host trixie forky; do
 done
 
 # --- its parts
-for test in values hostile; do
+for test in values texts hostile; do
 	if check "test-$test is built" make -s "build/tc/test-$test"; then
 		check "$test" "build/tc/test-$test"
 		sed 's/^/    /' "$work/out"
@@ -91,6 +91,19 @@ done < <(help_of tc | awk '
 check "the man page has the floor of a flow" grep -q "$(number FLOW_FLOOR)" "$work/plain"
 check "the man page has the number of shared FIFOs" grep -q "$(number SHARED_FIFOS) shared" "$work/plain"
 check "the man page has the most classes" grep -q "$(number CLASSES_MAX)" "$work/plain"
+
+# --- the stamp's numbers, in both documents
+rst=Documentation/sch_pfqd.rst
+stamp=include/uapi/linux/pfqd_stamp.h
+tr -d , < "$rst" > "$work/rst"
+edges=$(sed -n 's/^#define PFQD_BAND_EDGES[^{]*{ *\(.*\) }.*/\1/p' $stamp | tr -d ,)
+check "the header has edges of bands" test "$(wc -w <<< "$edges")" -ge 1
+for edge in $edges; do
+	check "the man page has the edge $edge" grep -qE "(^| )$edge[ ,]" "$work/plain"
+	check "sch_pfqd.rst has the edge $edge" grep -qE "^[0-9] +$edge " "$work/rst"
+done
+check "sch_pfqd.rst has the share of the bands" grep -q "$(number BANDED_SERVES):1" "$work/rst"
+check "nothing is announced that is here" sh -c "! grep -in 'not here yet' $rst $page"
 
 line="$passed passed, $failed failed"
 [ "$skipped" -eq 0 ] || line="$line, $skipped skipped"

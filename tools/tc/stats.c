@@ -107,6 +107,9 @@ static void show_stamp(FILE *out, const struct rtattr *state, const struct rtatt
 	print_switch_state(out, "stamp", word, from);
 }
 
+#define COUNTER(name, ...)	{ TCA_PFQD_STATS_##name, sizeof(uint64_t), __VA_ARGS__ }
+#define GAUGE(name, ...)	{ TCA_PFQD_STATS_##name, sizeof(uint32_t), __VA_ARGS__ }
+
 /* Numbers in the order in which they are shown. */
 static const struct number {
 	int		attr;
@@ -116,62 +119,71 @@ static const struct number {
 	const char	*after;
 	bool		bytes;
 	bool		newline;
+	bool		completion;	/* for people only where stamps are read */
 } numbers[] = {
-	{ TCA_PFQD_STATS_MARKS, sizeof(uint64_t), "marks", " marks ", "", false, false },
-	{ TCA_PFQD_STATS_DROPS_LIMIT, sizeof(uint64_t), "drops_limit", " drops: limit ", "",
-	  false, false },
-	{ TCA_PFQD_STATS_DROPS_MEMLIMIT, sizeof(uint64_t), "drops_memlimit", " memlimit ", "",
-	  false, false },
-	{ TCA_PFQD_STATS_DROPS_BUDGET, sizeof(uint64_t), "drops_budget", " budget ", "",
-	  false, false },
-	{ TCA_PFQD_STATS_UNMARKABLE, sizeof(uint64_t), "unmarkable", " (unmarkable ", ")",
-	  false, true },
-	{ TCA_PFQD_STATS_FLOWS_ACTIVE, sizeof(uint32_t), "flows_active", " flows: active ", "",
-	  false, false },
-	{ TCA_PFQD_STATS_FLOWS_ALLOCATED, sizeof(uint32_t), "flows_allocated", " allocated ",
-	  "", false, false },
-	{ TCA_PFQD_STATS_DEMOTIONS, sizeof(uint64_t), "demotions", " demotions ", "",
-	  false, false },
-	{ TCA_PFQD_STATS_OVERFLOW_PACKETS, sizeof(uint64_t), "overflow_packets",
-	  " overflow ", "p", false, false },
-	{ TCA_PFQD_STATS_ALLOC_FAILURES, sizeof(uint64_t), "alloc_failures",
-	  " alloc_failures ", "", false, true },
-	{ TCA_PFQD_STATS_MEMORY, sizeof(uint32_t), "memory", " memory ", "", true, false },
-	{ TCA_PFQD_STATS_CYCLES, sizeof(uint64_t), "cycles", " cycles ", "", false, false },
-	{ TCA_PFQD_STATS_SEGMENTED, sizeof(uint64_t), "segmented", " segmented ", "",
-	  false, true },
-	{ TCA_PFQD_STATS_STAMPS, sizeof(uint64_t), "stamps", " stamps ", "", false, false },
-	{ TCA_PFQD_STATS_STAMP_FAILURES, sizeof(uint64_t), "stamp_failures", " failures ", "",
-	  false, false },
-	{ TCA_PFQD_STATS_SERVES_BANDED, sizeof(uint64_t), "serves_banded",
-	  " serves: banded ", "", false, false },
-	{ TCA_PFQD_STATS_SERVES_ORDINARY, sizeof(uint64_t), "serves_ordinary", " ordinary ", "",
-	  false, true },
+	COUNTER(MARKS, "marks", " marks ", .after = ""),
+	COUNTER(DROPS_LIMIT, "drops_limit", " drops: limit ", .after = ""),
+	COUNTER(DROPS_MEMLIMIT, "drops_memlimit", " memlimit ", .after = ""),
+	COUNTER(DROPS_BUDGET, "drops_budget", " budget ", .after = ""),
+	COUNTER(UNMARKABLE, "unmarkable", " (unmarkable ", .after = ")", .newline = true),
+	GAUGE(FLOWS_ACTIVE, "flows_active", " flows: active ", .after = ""),
+	GAUGE(FLOWS_ALLOCATED, "flows_allocated", " allocated ", .after = ""),
+	COUNTER(DEMOTIONS, "demotions", " demotions ", .after = ""),
+	COUNTER(OVERFLOW_PACKETS, "overflow_packets", " overflow ", .after = "p"),
+	COUNTER(ALLOC_FAILURES, "alloc_failures", " alloc_failures ", .after = "",
+		.newline = true),
+	GAUGE(MEMORY, "memory", " memory ", .after = "", .bytes = true),
+	COUNTER(CYCLES, "cycles", " cycles ", .after = ""),
+	COUNTER(SEGMENTED, "segmented", " segmented ", .after = "", .newline = true),
+	COUNTER(STAMPS, "stamps", " stamps ", .after = ""),
+	COUNTER(STAMP_FAILURES, "stamp_failures", " failures ", .after = ""),
+	COUNTER(SERVES_BANDED, "serves_banded", " serves: banded ", .after = "",
+		.completion = true),
+	COUNTER(SERVES_ORDINARY, "serves_ordinary", " ordinary ", .after = "",
+		.newline = true, .completion = true),
 };
 
-static void show_number(FILE *out, const struct number *n, const struct rtattr *attr)
+/* True: people have seen it. */
+static bool show_number(FILE *out, const struct number *n, const struct rtattr *attr,
+			bool completion)
 {
 	char text[VALUE_TEXT_MAX];
 	uint64_t value;
 
-	if (attr_number(attr, n->size, &value)) {
-		json_u64(n->key, value);
-		if (!is_json_context())
-			fprintf(out, "%s%s%s", n->before,
-				value_print(n->bytes ? VALUE_SIZE : VALUE_COUNT, value, text),
-				n->after);
-	}
-	if (n->newline) {
+	if (!attr_number(attr, n->size, &value))
+		return false;
+	json_u64(n->key, value);
+	if (is_json_context() || (n->completion && !completion))
+		return false;
+	fprintf(out, "%s%s%s", n->before,
+		value_print(n->bytes ? VALUE_SIZE : VALUE_COUNT, value, text), n->after);
+	return true;
+}
+
+/* A line ends only if something stands in it: older modules count less. */
+static void show_numbers(FILE *out, const struct rtattr *const *tb)
+{
+	uint64_t state;
+	bool completion = switch_state(tb[TCA_PFQD_STATS_COMPLETION], &state) &&
+			  state == PFQD_SWITCH_ON;
+	bool written = false;
+	size_t i;
+
+	for (i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+		const struct number *n = &numbers[i];
+
+		written |= show_number(out, n, tb[n->attr], completion);
+		if (!n->newline || !written)
+			continue;
 		print_nl();
-		if (!is_json_context())
-			fputc(' ', out);
+		fputc(' ', out);
+		written = false;
 	}
 }
 
 void stats_print(FILE *out, const struct rtattr *xstats)
 {
 	const struct rtattr *tb[TCA_PFQD_STATS_MAX + 1];
-	size_t i;
 
 	attr_parse(tb, TCA_PFQD_STATS_MAX, xstats);
 	if (tb[TCA_PFQD_STATS_FLOW]) {
@@ -184,8 +196,7 @@ void stats_print(FILE *out, const struct rtattr *xstats)
 	classes_print(out, tb[TCA_PFQD_STATS_CLASSES]);
 	if (!is_json_context())
 		fputc(' ', out);
-	for (i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-		show_number(out, &numbers[i], tb[numbers[i].attr]);
+	show_numbers(out, tb);
 	show_rate(out, tb[TCA_PFQD_STATS_RATE], tb[TCA_PFQD_STATS_RATE_SOURCE]);
 	show_completion(out, tb[TCA_PFQD_STATS_COMPLETION],
 			tb[TCA_PFQD_STATS_COMPLETION_SOURCE]);

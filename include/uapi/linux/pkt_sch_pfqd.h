@@ -161,16 +161,17 @@ enum pfqd_rate_source {
  *			parameter decided
  * STAMP		PFQD_SWITCH_OFF, _ON or _LOCAL: whether packets are stamped
  * STAMP_SOURCE		as COMPLETION_SOURCE
- * STAMPS		counter: packets stamped, a GSO packet as one; with _LOCAL those
- *			that got a band for this queue
- * STAMP_FAILURES	counter: packets to which no stamp could be written (no memory
- *			for a header of its own); they have a band in this queue
+ * STAMPS		counter: packets that got a band and a class of their own, a GSO
+ *			packet as one; with _LOCAL they were not written to
+ * STAMP_FAILURES	counter: of those, the ones that _ON could not write to (no
+ *			memory for a header of its own); in this queue they have theirs
  * BANDS		nested: attribute 1 + band, for bands below PFQD_BANDS, and
  *			1 + PFQD_BANDS for data without a band: TCA_PFQD_TIER_PACKETS,
  *			_BYTES and _SOJOURN of what was served while stamps were read;
  *			without the control tier
  * CLASSES		nested: attribute 1 + enum pfqd_rtt_class holds the
- *			TCA_PFQD_CLASS_* of that class; as BANDS
+ *			TCA_PFQD_CLASS_* of that class; packets and bytes as BANDS, marks
+ *			and drops always (of _NONE while stamps are not read)
  * SERVES_BANDED	counter: turns that flows got for their band, a turn for each
  *			quantum
  * SERVES_ORDINARY	counter: turns of the round-robin over all flows

@@ -15,7 +15,7 @@ sub blocks {
 	my $path = "$FindBin::RealBin/../../../Documentation/man/tc-pfqd.8";
 	open my $in, '<', $path or die "$path: $!";
 	my $page = do { local $/; <$in> };
-	return map { s/\\-/-/gr } $page =~ /^\.EX\n(.*?)^\.EE$/msg;
+	return map { s/\\-/-/gr =~ s/\\e$/\\/gmr } $page =~ /^\.EX\n(.*?)^\.EE$/msg;
 }
 
 sub test {

@@ -24,31 +24,40 @@ sub change {
 
 sub text { return (tc('-s qdisc show dev m0'))[1]; }
 
-# What is in force, in JSON and for people.
+# What is in force and what says so, in JSON and for people.
 sub effective {
-	my ($what, $state, $source) = @_;
+	my ($what, %want) = @_;
 	my $pfqd = shown('m0', '-s')->{pfqd};
+	my ($completion, $stamp) = @want{qw(completion stamp)};
 	is("$what, as JSON", [@$pfqd{qw(completion completion_source stamp stamp_source)}],
-	   [$state ne 'off' ? $JSON::PP::true : $JSON::PP::false, $source, $state, $source]);
-	my $decider = $source eq 'inherit' ? 'module parameter' : 'option';
-	like("$what, as text", text(), qr/ completion $state \($decider\) stamp $state \($decider\)$/m);
+	   [$completion->[0] eq 'on' ? $JSON::PP::true : $JSON::PP::false, $completion->[1], @$stamp]);
+	my ($c, $s) = map { "$_->[0] (" . ($_->[1] eq 'inherit' ? 'module parameter' : 'option') . ')' }
+		$completion, $stamp;
+	like("$what, as text", text(), qr/ completion \Q$c\E stamp \Q$s\E$/m);
 }
 
+# Each parameter moves its own setting, and that only where no option says otherwise.
 sub test_settings {
-	effective('default', 'off', 'inherit');
-	for my $value (1, 0) {
-		write_file("$parameters/$_", $value) for qw(completion stamp);
-		effective("parameters $value", $value ? 'on' : 'off', 'inherit');
-		change('completion off stamp off');
-		effective("parameters $value, an option", 'off', 'off');
-		change('completion on stamp on');
-		effective("parameters $value, another option", 'on', 'on');
-		change('completion inherit stamp inherit');
+	my @words = qw(off on);
+	for my $values ([0, 0], [1, 0], [0, 1], [1, 1]) {
+		my @parameters = ('completion', $values->[0], 'stamp', $values->[1]);
+		my ($completion, $stamp) = map { [$words[$_], 'inherit'] } @$values;
+		write_file("$parameters/completion", $values->[0]);
+		write_file("$parameters/stamp", $values->[1]);
+		effective("@parameters", completion => $completion, stamp => $stamp);
+		for my $word (qw(off on local)) {
+			change("stamp $word");
+			effective("@parameters, option stamp $word",
+				  completion => $completion, stamp => [$word, $word]);
+		}
+		change('stamp inherit');
+		for my $word (@words) {
+			change("completion $word");
+			effective("@parameters, option completion $word",
+				  completion => [$word, $word], stamp => $stamp);
+		}
+		change('completion inherit');
 	}
-	change('stamp local');
-	my $pfqd = shown('m0', '-s')->{pfqd};
-	is('local', [@$pfqd{qw(stamp stamp_source)}], ['local', 'local']);
-	like('local, as text', text(), qr/ stamp local \(option\)$/m);
 }
 
 # Frames of 1000 bytes: codes, each with how many.
@@ -68,8 +77,7 @@ sub test_tables {
 	is('bands, all there', [sort keys %{$before->{bands}}], [qw(0 1 2 3 4 5 none)]);
 	is('classes, all there', [sort keys %{$before->{classes}}], [qw(long none short)]);
 	send_all();
-	like('a flow and its band', (tc('-s class show dev m0'))[1],
-	     qr/^ +10\.0\.0\.1:1013 > 10\.0\.0\.2:80 udp tier high band 5 age /m);
+	check_flows();
 	sleep 12;
 
 	my $pfqd = shown('m0', '-s')->{pfqd};
@@ -94,6 +102,19 @@ sub test_tables {
 	is('turns for a band', $pfqd->{serves_banded}, 3);
 	is('turns of all flows', $pfqd->{serves_ordinary}, 3);
 	check_text($pfqd);
+}
+
+# The band of what is first in a flow, and nothing where that has none.
+sub check_flows {
+	my $text = (tc('-s class show dev m0'))[1];
+	my $flow = qr/^ +10\.0\.0\.1:(\d+) > 10\.0\.0\.2:80 udp tier \w+(?: band (\d+))? age /m;
+	my %band = $text =~ /$flow/g;
+	is('flows and their bands', \%band, { 1000 => '0', 1005 => '5', 1007 => undef, 1013 => '5' });
+	return unless (tc('-j -s class show dev m0'))[1] =~ /^\[/;	# not of iproute2 6.1
+	my @flows = map { ($_->{stats} // $_)->{flow} } grep { $_->{class} eq 'pfqd' }
+		@{tc_json('-s', 'class show dev m0')};
+	%band = map { $_->{sport} => $_->{band} } @flows;
+	is('as JSON', \%band, { 1000 => 0, 1005 => 5, 1007 => undef, 1013 => 5 });
 }
 
 sub check_text {

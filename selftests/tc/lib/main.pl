@@ -8,10 +8,12 @@ use FindBin;
 use Bench;
 use Tap;
 use Autoload;
+use Budgets;
 use Classes;
 use Examples;
 use Options;
 use Refusals;
+use Sockets;
 use Stamps;
 use Statistics;
 
@@ -34,7 +36,8 @@ ok(-e "$built/q_pfqd.so", 'the plugin is built') or finish();
 
 # Autoloading first: it needs a kernel without the module.
 for my $part (\&Autoload::test, \&Options::test, \&Refusals::test, \&Statistics::test,
-	      \&Stamps::test, \&Classes::test, \&Examples::test) {
+	      \&Stamps::test, \&Sockets::test, \&Budgets::test,
+	      \&Classes::test, \&Examples::test) {
 	ok(0, 'goes on to its end', $@) unless eval { $part->(); 1 };
 }
 finish();

@@ -25,8 +25,9 @@ static const char *const keys[] = {
 	"flows_allocated", "overflow_packets", "alloc_failures", "memory", "cycles",
 	"segmented", "rate", "rate_source", "completion", "completion_source", "flow", "src",
 	"dst", "sport", "dport", "protocol", "ethertype", "fragment", "shared", "tier", "age_ns",
-	"band", "bands", "none", "0", "5", "classes", "short", "long", "drops", "stamps",
-	"stamp_failures", "serves_banded", "serves_ordinary", "stamp", "stamp_source",
+	"band", "bands", "none", "0", "1", "2", "3", "4", "5", "classes", "short", "long",
+	"drops", "stamps", "stamp_failures", "serves_banded", "serves_ordinary", "stamp",
+	"stamp_source",
 };
 
 /* --- randomness ------------------------------------------------------------------- */
