@@ -55,6 +55,9 @@ expect "unknown configuration" 2 "is none of fifo, dctcp, fq_codel, pfqd" "$lab"
 expect "unknown parameter" 2 "is none of host_qdisc" "$lab" "${short[@]}" --set colour=red
 expect "impossible value" 2 "mtu: '12' is not a number from 576" "$lab" "${short[@]}" --set mtu=12
 expect "parameter of another configuration" 2 "runs no pfqd" "$lab" "${short[@]}" --config fifo --set pfqd.quantum=3000
+expect "a side without pfqd" 2 "port.long_us: this configuration runs no pfqd" "$lab" "${short[@]}" --config dctcp --set port.long_us=20
+expect "impossible depth" 2 "depth_us: 5000 gives 0 samples of 16 ports in 1 ms" "$lab" "${short[@]}" --config fifo --set depth_us=5000
+expect "too many hosts on the internet" 2 "internet: '99' is not a number from 0 to 16" "$lab" "${short[@]}" --config ct --set internet=99
 expect "bad seeds" 2 "--seeds" "$lab" "${short[@]}" --seeds one
 expect "bad duration" 2 "duration" "$lab" run e1 --duration -3 --out "$work/r"
 expect "bad jobs" 2 "jobs" "$lab" "${short[@]}" --jobs 0
@@ -84,6 +87,12 @@ expect "GSO is a variant of its own" 0 "w4_50-fifo-gso=on-s1 done" "$lab" "${sho
 expect "and so are timestamps" 0 "timestamps=on-s1 done" "$lab" "${short[@]}" --config fifo --set timestamps=on
 expect "a damaged run file is named" 1 "w4_50-fifo-s1.json" \
 	bash -c "cp -r $work/r $work/d && echo '{' > $work/d/runs/w4_50-fifo-s1.json && $lab report $work/d"
+expect "the depth of ports" 0 "depth_us=20-s1 done" "$lab" "${short[@]}" --config ct40ecn --set depth_us=20
+expect "and its table" 0 "Depth of the switch's ports" "$lab" report "$work/r"
+expect "bulk flows to the internet" 0 "internet=1-s1 done" "$lab" "${short[@]}" --config ct40ecn --set internet=1
+expect "and what they got" 0 "w4:50 +internet=1 +ct40ecn +1 +in +1 " "$lab" report "$work/r"
+expect "several hardware queues" 0 "queues=2-s1 done" "$lab" "${short[@]}" --config ct --set queues=2
+check "are counted one by one" grep -q host_queues "$work/r/runs/w4_50-ct-queues=2-s1.json"
 expect "DCTCP really runs" 0 "w4_50-dctcp-s1 done" "$lab" "${short[@]}" --config dctcp
 check "and its ports mark" bash -c "grep -A40 '\"config\": \"dctcp\"' $work/r/summary.json | grep -q '\"marks\": [1-9]'"
 

@@ -148,6 +148,19 @@ void test_until(Tap& tap) {
     tap.is("then the other", bench.run().finished, 2u);
 }
 
+// Small and large messages that are copied before TCP sends arrive as others do.
+void test_whole(Tap& tap) {
+    Bench bench(1);
+    rpcload_setup setup = bench.setup();
+    setup.whole = 1;
+    tap.is("connections taken", bench.add(setup), 0);
+    bench.schedule({message(0, 1), message(1'000'000, 2960), message(2'000'000, 2'000'000)});
+    const rpcload_run run = bench.run();
+    tap.is("all finished", run.finished, 3u);
+    tap.is("nothing short", run.short_writes + run.send_errors, 0u);
+    tap.ok(bench.log().at(1).done_ns < 1'010'000, "without waiting for a timer");
+}
+
 void test_refusals(Tap& tap) {
     Bench bench(2);
     auto refused = [&](const std::string& name, int want, const std::function<void(rpcload_setup&)>& spoil) {
@@ -160,6 +173,8 @@ void test_refusals(Tap& tap) {
     refused("no connection", EINVAL, [](rpcload_setup& s) { s.count = 0; });
     refused("absurd count", EINVAL, [](rpcload_setup& s) { s.count = ~0U; });
     refused("unknown choice", EINVAL, [](rpcload_setup& s) { s.choice = __RPCLOAD_CHOICE_MAX; });
+    refused("half a whole write", EINVAL, [](rpcload_setup& s) { s.whole = 2; });
+    refused("what is no field", EINVAL, [](rpcload_setup& s) { s.pad = 1; });
     refused("unterminated name", EINVAL, [](rpcload_setup& s) { std::memset(s.cc, 'x', sizeof(s.cc)); });
     refused("another congestion control", ESTALE, [](rpcload_setup& s) { std::strcpy(s.cc, "dctcp"); });
     refused("bad address", EFAULT, [](rpcload_setup& s) { s.conns = 8; });
@@ -210,6 +225,7 @@ int main() {
     return run_tests({{"times", test_times},
                       {"choice", test_choice},
                       {"until", test_until},
+                      {"whole writes", test_whole},
                       {"refusals", test_refusals},
                       {"close", test_close}});
 }

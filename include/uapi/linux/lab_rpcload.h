@@ -56,6 +56,8 @@ struct rpcload_conn {
  * @hosts: number of hosts, 2 .. RPCLOAD_MAX_HOSTS
  * @choice: enum rpcload_choice
  * @chunk: bytes per send call; 0 writes a message whole
+ * @whole: TCP sends nothing of a send call before all of it is copied, which a
+ *	stock kernel does not do
  * @cc: congestion control that every socket must really be using; a socket
  *	that runs another fails the call with -ESTALE
  */
@@ -65,6 +67,8 @@ struct rpcload_setup {
 	__u32 hosts;
 	__u32 choice;
 	__u32 chunk;
+	__u32 whole;
+	__u32 pad;
 	char cc[16];
 };
 

@@ -41,6 +41,7 @@ struct NetworkSpec {
     uint32_t first_flight = 0;  // bytes; > 0: the host works initcwnd out from it
     uint32_t initcwnd = 0;      // of the hosts' routes, segments; 0: the kernel's 10
     uint32_t queues = 1;        // hardware transmit queues of a host
+    uint32_t internet = 0;      // hosts behind the switch that are a long way off
     QdiscSpec host_qdisc{"fq_codel", nlohmann::json::object()};
     QdiscSpec port_qdisc{"bfifo", {{"limit", 1'000'000}}};
 };
@@ -49,9 +50,11 @@ struct LoadSpec {
     uint32_t conns_per_pair = 32;     // paper 3.5
     std::string connection = "idle";  // idle | random
     uint32_t chunk = 0;               // bytes per send call, 0 = whole message
+    bool whole = false;               // TCP sends only when a send call is copied
     uint64_t load_bps = 0;            // payload bits per second and host
     uint64_t duration_ns = 60'000'000;
     uint64_t drain_ns = 300'000'000;
+    uint64_t depth_ns = 0;  // between two looks at the ports' depth; 0: nobody looks
     // The workload's points: size in bytes, cumulative fraction.
     std::vector<std::pair<uint32_t, double>> sizes;
 };
@@ -87,9 +90,9 @@ struct GuestSpec {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(QdiscSpec, kind, options)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NetworkSpec, hosts, rate_bps, delay_ns, mtu, ring_ns, moderation,
                                    moderation_ns, lateness_ns, loss_ppm, gso, timestamps, cc, ecn, route_ecn,
-                                   first_flight, initcwnd, queues, host_qdisc, port_qdisc)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LoadSpec, conns_per_pair, connection, chunk, load_bps, duration_ns,
-                                   drain_ns, sizes)
+                                   first_flight, initcwnd, queues, internet, host_qdisc, port_qdisc)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LoadSpec, conns_per_pair, connection, chunk, whole, load_bps, duration_ns,
+                                   drain_ns, depth_ns, sizes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BenchShape, flows, packets, burst)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BenchSpec, shapes, kinds, rounds, batch, profile, profile_s)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(GuestSpec, mode, seed, network, load, programs, bench)

@@ -9,11 +9,16 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <functional>
+#include <optional>
 
 #include "lab/common/fd.hpp"
 #include "lab/common/launch.hpp"
+#include "lab/guest/bulk.hpp"
 #include "lab/guest/connections.hpp"
 #include "lab/guest/counters.hpp"
+#include "lab/guest/depth.hpp"
+#include "lab/guest/edge.hpp"
 #include "lab/guest/fabric.hpp"
 #include "lab/guest/mounts.hpp"
 #include "lab/guest/schedule.hpp"
@@ -45,6 +50,7 @@ void hand_over(const Fd& device, const GuestSpec& spec, const std::vector<Connec
     setup.hosts = spec.network.hosts;
     setup.choice = spec.load.connection == "random" ? RPCLOAD_CHOICE_RANDOM : RPCLOAD_CHOICE_IDLE;
     setup.chunk = spec.load.chunk;
+    setup.whole = spec.load.whole;
     std::snprintf(setup.cc, sizeof(setup.cc), "%s", spec.network.cc.c_str());
     if (ioctl(device.get(), RPCLOAD_ADD_CONNS, &setup) == 0) return;
     if (errno == ESTALE)
@@ -67,8 +73,10 @@ void progress(uint64_t done_ns, uint64_t total_ns) {
     std::fflush(stdout);
 }
 
-// Runs to the end of the traffic and on until all is delivered or time is up.
-rpcload_run run_traffic(const Fd& device, const LoadSpec& load, uint64_t messages) {
+// Runs to the end of the traffic and on until all is delivered or time is up. Says what time
+// it is when half of the traffic is over (false), and when it is over (true).
+rpcload_run run_traffic(const Fd& device, const LoadSpec& load, uint64_t messages,
+                        const std::function<void(uint64_t, bool)>& mark) {
     rpcload_run run{};
     const uint64_t end_ns = load.duration_ns + load.drain_ns;
     const uint64_t step_ns = std::max<uint64_t>(load.duration_ns / kSteps, 1);
@@ -77,7 +85,12 @@ rpcload_run run_traffic(const Fd& device, const LoadSpec& load, uint64_t message
         run.until_ns = std::min<uint64_t>(end_ns, run.until_ns + (draining ? kDrainStepNs : step_ns));
         check(ioctl(device.get(), RPCLOAD_RUN, &run), "run traffic");
         progress(run.until_ns, end_ns);
-        if (run.sent == messages && run.finished == messages) break;
+        const bool done = run.sent == messages && run.finished == messages;
+        if (!draining && (done || run.until_ns >= load.duration_ns))
+            mark(run.now_ns, true);
+        else if (run.until_ns / step_ns == kSteps / 2)
+            mark(run.now_ns, false);
+        if (done) break;
     }
     return run;
 }
@@ -135,6 +148,8 @@ nlohmann::json run_experiment(const GuestSpec& spec) {
     const uint64_t messages = write_schedule(device, spec);
     if (messages == 0)
         throw std::runtime_error("the duration is too short for a single message at this load");
+    attach_edge(fabric);
+    BulkFlows bulk(fabric, spec.network);
     wait_ns(kSettleNs);
     const Counters before = read_counters(fabric);
     if (before.retransmits + before.timeouts > 0 && spec.network.loss_ppm == 0)
@@ -143,9 +158,21 @@ nlohmann::json run_experiment(const GuestSpec& spec) {
     std::printf("%s\n", kReadyLine);
     std::fflush(stdout);
 
-    const rpcload_run run = run_traffic(device, spec.load, messages);
+    nlohmann::json beside = nlohmann::json::object();
+    std::optional<DepthSeries> depth;
+    if (spec.load.depth_ns > 0) {
+        load_module("depth");
+        depth.emplace(fabric, spec.load.depth_ns, spec.load.duration_ns);
+    }
+    bulk.start();
+    const rpcload_run run = run_traffic(device, spec.load, messages, [&](uint64_t now_ns, bool over) {
+        if (!over) return bulk.half(now_ns);
+        if (bulk.any()) beside["internet"] = bulk.end(now_ns);
+        if (depth) beside["depth"] = depth->json();
+    });
     const Counters counted = count_quiet(fabric, before, run.finished == messages);
     nlohmann::json counters = counters_json(counted);
+    counters.update(beside);
     write_log(device);
 
     counters["messages"] = messages;

@@ -26,6 +26,11 @@ constexpr int kPrefix = 16;
 constexpr uint32_t kSendBuffer = 32 << 20;  // at least 4 MB (design.md 4); only what is queued is used
 constexpr uint32_t kTcpMemoryPages = 1 << 20;
 
+// The paper's internet hosts, 6.3: a port of 10 Gbit/s, a round trip of 4 ms.
+constexpr uint64_t kInternetBps = 10'000'000'000;
+constexpr uint64_t kInternetDelayNs = 2'000'000;
+constexpr uint32_t kFirstInternetIp = kFirstIp + 0x8000;  // 10.0.128.1
+
 void set_sysctl(const std::string& name, const std::string& value) {
     write_file("/proc/sys/net/" + name, value);
 }
@@ -73,6 +78,19 @@ SideCounters side_counters(const nl::Netns& netns) {
     return sum;
 }
 
+// Stock, whatever runs in the rack: nothing of ours on it, and ECN only for who asks.
+NetworkSpec internet_spec(NetworkSpec spec) {
+    spec.rate_bps = kInternetBps;
+    spec.delay_ns = kInternetDelayNs;
+    spec.host_qdisc = {"fq_codel", nlohmann::json::object()};
+    spec.cc = "cubic";
+    spec.ecn = 2;
+    spec.route_ecn = false;
+    spec.initcwnd = 0;
+    spec.queues = 1;
+    return spec;
+}
+
 }  // namespace
 
 SideCounters& SideCounters::operator+=(const SideCounters& other) {
@@ -102,6 +120,10 @@ Fabric::Fabric(const NetworkSpec& spec, uint64_t seed) : tor_(nl::Netns::create(
     make_bridge(socket, kBridge);
     for (uint32_t n = 0; n < spec.hosts; n++)
         hosts_.push_back(add_host(spec, seed * 4096 + n * 2, kFirstIp + n, "p" + std::to_string(n)));
+    const NetworkSpec far = internet_spec(spec);
+    for (uint32_t n = 0; n < spec.internet; n++)
+        internet_.push_back(
+            add_host(far, seed * 4096 + (spec.hosts + n) * 2, kFirstInternetIp + n, "i" + std::to_string(n)));
 }
 
 // The thread is in the switch's namespace, before and after.

@@ -38,6 +38,9 @@ class Fabric {
     explicit Fabric(const NetworkSpec& spec, uint64_t seed);
 
     const std::vector<Host>& hosts() const { return hosts_; }
+    // Stock hosts, each behind a slow link with a long delay on a port "i0", "i1", ... of
+    // the same switch. What they count is in none of the sums below.
+    const std::vector<Host>& internet() const { return internet_; }
     // Index of the host with that address; throws for a stranger.
     uint32_t host_of(uint32_t ip) const;
     const nl::Netns& tor() const { return tor_; }
@@ -49,7 +52,7 @@ class Fabric {
     Host add_host(const NetworkSpec& spec, uint64_t wire_seed, uint32_t ip, const std::string& port);
 
     nl::Netns tor_;
-    std::vector<Host> hosts_;
+    std::vector<Host> hosts_, internet_;
 };
 
 }  // namespace pfqd::lab

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 namespace pfqd::lab {
 
@@ -116,6 +117,15 @@ std::string quantile_rows(const Quantiles& quantiles, uint64_t messages) {
     return rows;
 }
 
+// ms, deepest port in KB.
+std::string depth_rows(const DepthMeasure& depth) {
+    std::string rows;
+    for (size_t i = 0; i < depth.series_deepest.size(); i++)
+        rows += fmt::format("{:.6g} {:.6g}\n", static_cast<double>(i * depth.series_period_ns) / 1e6,
+                            static_cast<double>(depth.series_deepest[i]) / 1e3);
+    return rows;
+}
+
 }  // namespace
 
 std::string bytes_text(double bytes) {
@@ -181,6 +191,19 @@ std::string large_distribution_script(const FigureInput& input) {
     return curves.script(kNarrow, "set logscale x\nset xrange [0.95:*]\nset yrange [0:100]\nset xtics " +
                                       std::string(kSlowdownTics) +
                                       "\nset xlabel 'slowdown'\nset ylabel 'large messages not slower, %'\n");
+}
+
+std::string depth_script(std::span<const Run> runs, std::span<const std::string> order) {
+    Curves curves;
+    std::set<std::string> drawn;
+    for (const Run& run : runs) {
+        if (!run.measures.depth || !drawn.insert(run.config).second) continue;
+        curves.add(depth_rows(*run.measures.depth),
+                   {fmt::format("using 1:2 with lines lc rgb '{}' lw 1.5 title '{}'",
+                                style_of({{}, order}, run.config).colour, run.config)});
+    }
+    return curves.script(kWide,
+                         "set yrange [0:*]\nset xlabel 'ms'\nset ylabel 'deepest port, KB (1000 B)'\n");
 }
 
 }  // namespace pfqd::lab

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "lab/host/report_measures.hpp"
 #include "lab/host/report_page.hpp"
 #include "lab/host/report_rows.hpp"
 #include "lab/host/results_file.hpp"
@@ -12,6 +13,15 @@ namespace fs = std::filesystem;
 namespace pfqd::lab {
 
 namespace {
+
+// What few runs have; all of the tables are on the page.
+void print_measures(std::span<const Run> runs) {
+    if (const Table table = depth_table(runs); !table.empty())
+        fmt::print("\nDepth of the switch's ports to hosts:\n{}", table.text());
+    if (const Table table = internet_table(runs); !table.empty())
+        fmt::print("\nBulk flows from and to the internet:\n{}\nBy RTT class:\n{}", table.text(),
+                   class_table(runs).text());
+}
 
 void print_table(std::span<const Run> runs) {
     const std::vector<Group> groups = group(summarise(runs));
@@ -23,6 +33,7 @@ void print_table(std::span<const Run> runs) {
         count_text(kShortBytes), count_text(kLargeBytes), kLargeMinimum);
     for (const std::string& gap : gaps(groups)) fmt::print("Missing: {}.\n", gap);
     for (const std::string& one : differences(runs)) fmt::print("Careful: {}.\n", one);
+    print_measures(runs);
 }
 
 }  // namespace

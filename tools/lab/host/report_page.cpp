@@ -10,6 +10,7 @@
 
 #include "lab/host/plot.hpp"
 #include "lab/host/plot_figures.hpp"
+#include "lab/host/report_measures.hpp"
 #include "lab/host/report_prose.hpp"
 #include "lab/host/report_rows.hpp"
 
@@ -97,6 +98,40 @@ std::string results_section(const std::vector<Group>& groups) {
                                          variants ? 3 : 2));
     content += warning("Not all of it has run:", gaps(groups));
     return section("results", "Results", content);
+}
+
+std::string depth_figures(std::span<const Run> runs, const std::vector<std::string>& order) {
+    std::string content;
+    size_t number = 0;
+    for (size_t begin = 0, end = 0; begin < runs.size(); begin = end) {
+        while (end < runs.size() && runs[end].cell == runs[begin].cell &&
+               runs[end].variant == runs[begin].variant)
+            end++;
+        const std::string variant = variant_text(runs[begin].variant);
+        content += figure(depth_script(runs.subspan(begin, end - begin), order), fmt::format("q{}", number++),
+                          runs[begin].cell + (variant.empty() ? "" : ", " + variant) +
+                              ": the deepest port of the switch over time, first seed of each.");
+    }
+    return content.empty() ? "" : "<div class=\"figures\">\n" + content + "</div>\n";
+}
+
+// Empty when no run has any of it.
+std::string queues_section(std::span<const Run> runs, const std::vector<std::string>& order) {
+    const auto part = [](const Table& table, const std::string& caption) {
+        return table.empty() ? "" : wide(table.html(caption, 3));
+    };
+    const std::string content =
+        part(depth_table(runs), "Depth of the switch's ports to hosts: bytes in the port's qdisc.") +
+        depth_figures(runs, order) +
+        part(internet_table(runs),
+             "Bulk flows from and to the internet: bytes acknowledged over the time of the messages.") +
+        part(class_table(runs),
+             "pfqd by RTT class, where stamps were read: marks and drops for a budget, then drops for a full "
+             "queue, then serves. Sums over the seeds.") +
+        part(sojourn_table(runs),
+             "Time in pfqd's queues, by band where stamps were read: the percentile is at most this. "
+             "Sums over the seeds.");
+    return content.empty() ? "" : section("queues", "Queues", content);
 }
 
 // What belongs to single cells, beside what is common to all.
@@ -195,6 +230,7 @@ std::string report_page(std::span<const Run> runs) {
     const std::vector<CellSummary> cells = summarise(runs);
     const std::vector<Group> groups = group(cells);
     const std::string title = html_escape(title_of(runs));
+    const std::string queues = queues_section(runs, configs_of(groups));
     uint64_t messages = 0;
     for (const Run& run : runs) messages += run.counters.messages;
     return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -205,11 +241,12 @@ std::string report_page(std::span<const Run> runs) {
                "<p class=\"lead\">The real kernel's TCP and the real modules, in virtual time: {} runs, {} "
                "messages.</p>\n",
                runs.size(), count_text(messages)) +
-           "<nav aria-label=\"Contents\"><a href=\"#results\">Results</a><a href=\"#cells\">By size</a>"
+           "<nav aria-label=\"Contents\"><a href=\"#results\">Results</a><a href=\"#cells\">By size</a>" +
+           (queues.empty() ? "" : "<a href=\"#queues\">Queues</a>") +
            "<a href=\"#definitions\">Definitions</a><a href=\"#limits\">Limits</a>"
            "<a href=\"#parameters\">Parameters</a><a href=\"#identity\">Hashes</a>"
            "<a href=\"#reproduce\">Reproduce</a></nav>\n" +
-           results_section(groups) + cells_section(groups) +
+           results_section(groups) + cells_section(groups) + queues +
            section("definitions", "Definitions", kDefinitions) + section("limits", "Limits", kLimits) +
            parameters_section(cells) + identity_section(runs, summary_json(runs)) + reproduce_section(runs) +
            "</main>\n</body>\n</html>\n";

@@ -154,6 +154,7 @@ Run run_from_json(const json& document, const std::string& where) {
     run.command = field.has("command") ? field.at("command").text(65536) : "";
     run.stats = stats_from_json(field.at("stats").json(), where);
     run.counters = counters_from(field.at("counters"));
+    run.measures = measures_from(field.at("counters"));
     if (run.stats.messages != run.counters.messages)
         field.at("counters").at("messages").fail(fmt::format("{}, as in stats", run.stats.messages));
     if (run.stats.unfinished != run.counters.unfinished)

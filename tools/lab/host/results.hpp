@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "lab/host/measures.hpp"
 #include "lab/host/stats.hpp"
 
 namespace pfqd::lab {
@@ -40,6 +41,7 @@ struct Run {
     std::string command;     // what the user typed; may be empty
     RunStats stats;
     Counters counters;
+    Measures measures;
     double wall_s = 0, setup_s = 0, packets_per_s = 0, user_s = 0, sys_s = 0;
     uint64_t rss_kib = 0;
 };

@@ -5,6 +5,7 @@
 // both sides before what is for one.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <linux/lab_depth.h>
 #include <linux/pkt_sch_pfqd.h>
 
 #include <algorithm>
@@ -37,11 +38,12 @@ void set_pfqd(NetworkSpec& network, Side side, const std::string& name, const st
     if (!used) refuse(name + ": this configuration runs no pfqd there");
 }
 
-Setting pfqd_option(const std::string& option, uint64_t low, uint64_t high, const std::string& help) {
-    const std::string name = "pfqd." + option;
+Setting pfqd_option(const std::string& option, uint64_t low, uint64_t high, const std::string& help,
+                    Side side = Side::both) {
+    const std::string name = (side == Side::ports ? "port." : "pfqd.") + option;
     return {name, fmt::format("{} ({} .. {})", help, low, high),
             [=](GuestSpec& spec, const std::string& text) {
-                set_pfqd(spec.network, Side::both, name, option, whole_value(name, text, low, high));
+                set_pfqd(spec.network, side, name, option, whole_value(name, text, low, high));
             }};
 }
 
@@ -59,11 +61,23 @@ Setting pfqd_switch_option(const std::string& name, Side side, const std::string
 
 template <class T>
 Setting number_setting(const std::string& name, const std::string& help, uint64_t low, uint64_t high,
-                       std::function<T&(GuestSpec&)> field) {
+                       std::function<T&(GuestSpec&)> field, uint64_t unit = 1) {
     return {name, fmt::format("{} ({} .. {})", help, low, high),
             [=](GuestSpec& spec, const std::string& text) {
-                field(spec) = static_cast<T>(whole_value(name, text, low, high));
+                field(spec) = static_cast<T>(whole_value(name, text, low, high) * unit);
             }};
+}
+
+// What depth.ko keeps in memory; here, so that the message names what the user typed.
+void check_depth(const GuestSpec& spec) {
+    const uint64_t period = spec.load.depth_ns;
+    if (period == 0) return;
+    const uint64_t samples = spec.load.duration_ns / period;
+    if (samples == 0 || samples * spec.network.hosts > LAB_DEPTH_MAX_VALUES)
+        refuse(
+            fmt::format("depth_us: {} gives {} samples of {} ports in {} ms, expected from 1 to {} numbers",
+                        period / 1000, samples, spec.network.hosts, spec.load.duration_ns / 1'000'000,
+                        LAB_DEPTH_MAX_VALUES));
 }
 
 const std::vector<Setting>& settings_table() {
@@ -81,6 +95,15 @@ const std::vector<Setting>& settings_table() {
                                  [](GuestSpec& s) -> uint32_t& { return s.load.conns_per_pair; }),
         number_setting<uint32_t>("chunk", "bytes per send call, 0 = the whole message", 0, 64'000'000,
                                  [](GuestSpec& s) -> uint32_t& { return s.load.chunk; }),
+        {"write", "what TCP may send of a write that it still copies: segments (as it does), nothing",
+         [](GuestSpec& s, const std::string& v) {
+             s.load.whole = word_value("write", v, {"segments", "nothing"}) == "nothing";
+         }},
+        number_setting<uint64_t>(
+            "depth_us", "how often to look at the depth of ports, us, 0 = never", 0, 1'000'000,
+            [](GuestSpec& s) -> uint64_t& { return s.load.depth_ns; }, 1000),
+        number_setting<uint32_t>("internet", "hosts on the internet, with a bulk flow each way", 0, 16,
+                                 [](GuestSpec& s) -> uint32_t& { return s.network.internet; }),
         number_setting<uint32_t>("hosts", "hosts", 2, 64,
                                  [](GuestSpec& s) -> uint32_t& { return s.network.hosts; }),
         number_setting<uint64_t>("delay_ns", "delay of every link, ns", 0, 100'000'000,
@@ -130,6 +153,9 @@ const std::vector<Setting>& settings_table() {
         pfqd_option("budget_us", PFQD_BUDGET_MIN, PFQD_BUDGET_MAX, "sojourn budget of forwarded flows, us"),
         pfqd_option("short_us", PFQD_BUDGET_MIN, PFQD_BUDGET_MAX, "budget of the short RTT class, us"),
         pfqd_option("long_us", PFQD_BUDGET_MIN, PFQD_BUDGET_MAX, "budget of the long RTT class, us"),
+        pfqd_option("budget_us", PFQD_BUDGET_MIN, PFQD_BUDGET_MAX, "the same on ports alone", Side::ports),
+        pfqd_option("short_us", PFQD_BUDGET_MIN, PFQD_BUDGET_MAX, "the same on ports alone", Side::ports),
+        pfqd_option("long_us", PFQD_BUDGET_MIN, PFQD_BUDGET_MAX, "the same on ports alone", Side::ports),
         pfqd_option("ecn", 0, 1, "whether flows are marked, or all lose their oldest"),
         pfqd_option("split_gso", 0, 1, "whether GSO packets are split when they are queued"),
         pfqd_switch_option("pfqd.stamp", Side::hosts, "stamp", {"off", "on", "local", "inherit"},
@@ -163,6 +189,7 @@ void apply_settings(const Settings& settings, GuestSpec& spec) {
     for (const Setting& setting : settings_table())
         if (const auto found = settings.find(setting.name); found != settings.end())
             setting.apply(spec, found->second);
+    check_depth(spec);
     if (spec.network.first_flight > 0)
         spec.network.initcwnd = first_flight_segments(spec.network.first_flight, spec.network.mtu);
 }

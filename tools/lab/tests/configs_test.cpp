@@ -128,6 +128,51 @@ TEST(Settings, SwitchesAreWordsAndHaveSides) {
     EXPECT_NE(error_of([] { with("pfqd", {{"host_qdisc", "fq_codel"}, {"pfqd.stamp", "on"}}); }), "");
 }
 
+TEST(Settings, BudgetsOfPortsAlone) {
+    const NetworkSpec network =
+        with("ct40ecn", {{"pfqd.short_us", "100"}, {"port.short_us", "20"}, {"port.long_us", "20"}}).network;
+    EXPECT_EQ(network.host_qdisc.options.at("short_us"), 100);
+    EXPECT_EQ(network.port_qdisc.options.at("short_us"), 20);
+    EXPECT_EQ(network.port_qdisc.options.at("long_us"), 20);
+    EXPECT_FALSE(network.host_qdisc.options.contains("long_us"));
+    EXPECT_NE(error_of([] {
+                  with("fifo", {{"port.budget_us", "20"}});
+              }).find("port.budget_us"),
+              std::string::npos);
+}
+
+TEST(Settings, DepthIsInMicrosecondsAndFitsInMemory) {
+    EXPECT_EQ(with("fifo").load.depth_ns, 0u);
+    EXPECT_EQ(with("fifo", {{"depth_us", "5"}}).load.depth_ns, 5000u);
+    for (const char* bad : {"0.5", "-1", "1000001", "100000"})  // the last: longer than the traffic
+        EXPECT_NE(error_of([&] {
+                      with("fifo", {{"depth_us", bad}});
+                  }).find("depth_us"),
+                  std::string::npos)
+            << bad;
+    GuestSpec spec;
+    spec.load.duration_ns = 100'000'000'000;
+    apply_configuration("fifo", spec.network);
+    EXPECT_NE(error_of([&] {
+                  apply_settings({{"depth_us", "1"}}, spec);
+              }).find("16777216"),
+              std::string::npos);
+}
+
+TEST(Settings, InternetAndQueuesAreOffUnlessAskedFor) {
+    EXPECT_EQ(with("ct40ecn").network.internet, 0u);
+    EXPECT_EQ(with("ct40ecn", {{"internet", "4"}}).network.internet, 4u);
+    EXPECT_EQ(with("ct40ecn", {{"queues", "4"}}).network.queues, 4u);
+    EXPECT_NE(error_of([] { with("ct", {{"internet", "17"}}); }).find("from 0 to 16"), std::string::npos);
+    EXPECT_NE(error_of([] { with("ct", {{"queues", "0"}}); }).find("from 1 to 16"), std::string::npos);
+}
+
+TEST(Settings, WhatTcpMaySendOfAWrite) {
+    EXPECT_FALSE(with("ct").load.whole);
+    EXPECT_TRUE(with("ct", {{"write", "nothing"}}).load.whole);
+    EXPECT_FALSE(with("ct", {{"write", "segments"}}).load.whole);
+}
+
 TEST(Settings, AHostQdiscThatIsThereKeepsItsOptions) {
     EXPECT_EQ(with("ct", {{"host_qdisc", "pfqd"}}).network.host_qdisc.options.at("stamp"), 1);
     const NetworkSpec network = with("ct", {{"host_qdisc", "fq_codel"}}).network;

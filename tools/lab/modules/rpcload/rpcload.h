@@ -70,6 +70,7 @@ struct rpcload {
 	u32 hosts;
 	u32 choice;
 	u32 chunk;
+	bool whole;
 	struct rpcload_pair **pairs;	/* hosts * hosts, NULL where no connection */
 	struct rpcload_stream *streams;
 	u32 stream_count;

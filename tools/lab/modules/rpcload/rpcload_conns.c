@@ -223,7 +223,8 @@ int rpcload_add_conns(struct rpcload *load, const struct rpcload_setup *setup)
 	if (load->streams)
 		return -EBUSY;
 	if (setup->hosts < 2 || setup->hosts > RPCLOAD_MAX_HOSTS ||
-	    setup->choice >= __RPCLOAD_CHOICE_MAX || !setup->count ||
+	    setup->choice >= __RPCLOAD_CHOICE_MAX || setup->whole > 1 || setup->pad ||
+	    !setup->count ||
 	    setup->count > setup->hosts * setup->hosts * RPCLOAD_MAX_CONNS ||
 	    strnlen(setup->cc, sizeof(setup->cc)) == sizeof(setup->cc))
 		return -EINVAL;
@@ -231,6 +232,7 @@ int rpcload_add_conns(struct rpcload *load, const struct rpcload_setup *setup)
 	load->hosts = setup->hosts;
 	load->choice = setup->choice;
 	load->chunk = setup->chunk;
+	load->whole = setup->whole;
 	load->stream_count = setup->count;
 	load->pairs = kvcalloc(setup->hosts * setup->hosts, sizeof(*load->pairs),
 			       GFP_KERNEL);

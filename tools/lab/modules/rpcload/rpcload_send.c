@@ -16,7 +16,9 @@
 #include <linux/sched.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
+#include <linux/tcp.h>
 #include <linux/uio.h>
+#include <net/tcp.h>
 
 #include "rpcload.h"
 
@@ -49,6 +51,29 @@ static u32 rpcload_choose(struct rpcload *load, struct rpcload_pair *pair, u32 p
 	return rpcload_choose_idle(pair, pick);
 }
 
+/*
+ * A send call during which TCP's window is closed, and opens when all is copied:
+ * a stock kernel sends full segments while it still copies, so that the first ones
+ * leave before the socket knows how much there is.
+ */
+static int rpcload_send_whole(struct sock *sk, struct msghdr *hdr, struct kvec *vec, u32 n,
+			      u32 bytes)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+	u32 window;
+	int ret;
+
+	iov_iter_kvec(&hdr->msg_iter, WRITE, vec, n, bytes);
+	lock_sock(sk);
+	window = tp->snd_wnd;
+	tp->snd_wnd = 0;
+	ret = tcp_sendmsg_locked(sk, hdr, bytes);
+	tp->snd_wnd = window;
+	release_sock(sk);
+	tcp_sock_set_nodelay(sk);	/* sends what there is */
+	return ret;
+}
+
 /* One send call of @bytes; the payload is the same zeros over and over. */
 static int rpcload_write(struct rpcload *load, struct socket *sock, u32 bytes)
 {
@@ -62,6 +87,8 @@ static int rpcload_write(struct rpcload *load, struct socket *sock, u32 bytes)
 		vec[n].iov_len = min(left, RPCLOAD_PAYLOAD_BYTES);
 		left -= vec[n++].iov_len;
 	}
+	if (load->whole)
+		return rpcload_send_whole(sock->sk, &hdr, vec, n, bytes);
 	return kernel_sendmsg(sock, &hdr, vec, n, bytes);
 }
 
