@@ -2,7 +2,6 @@
 #include "lab/host/guest_run.hpp"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
@@ -57,21 +56,6 @@ void write_text(const fs::path& path, const std::string& text) {
     if (!file) throw std::runtime_error("cannot write " + path.string() + " (is the disk full?)");
 }
 
-// One processor for the guest's kernel and the processes it traces. They take turns,
-// and a turn that has to wake another processor makes set-up five times slower.
-cpu_set_t processor_of(unsigned slot) {
-    cpu_set_t allowed, one;
-    CPU_ZERO(&one);
-    check(sched_getaffinity(0, sizeof(allowed), &allowed), "sched_getaffinity");
-    unsigned skip = slot % static_cast<unsigned>(CPU_COUNT(&allowed));
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &allowed) && skip-- == 0) {
-            CPU_SET(cpu, &one);
-            break;
-        }
-    return one;
-}
-
 double seconds(const timeval& time) {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
@@ -109,7 +93,7 @@ ScratchDir::~ScratchDir() {
 
 GuestRun::GuestRun(const Installation& installation, const Kernel& kernel, const GuestSpec& spec,
                    const GuestOptions& options)
-    : options_(options) {
+    : options_(options), processor_(options.processors) {
     prepare(installation, spec);
     start(installation, kernel, spec.seed);
 }
@@ -150,13 +134,11 @@ void GuestRun::start(const Installation& installation, const Kernel& kernel, uin
     const std::string seed_variable = "LAB_SEED=" + std::to_string(seed);
     std::array<const char*, 4> envp = {seed_variable.c_str(), "HOME=.", "TMPDIR=/dev/shm", nullptr};
 
-    const cpu_set_t processor = processor_of(options_.slot);
-
     started_ = last_sign_ = std::chrono::steady_clock::now();
     pid_ = check(fork(), "fork");
     if (pid_ == 0)
-        become_guest(processor, kernel.binary.c_str(), dir().c_str(), console.get(), src.get(), modules.get(),
-                     const_cast<char**>(argv.data()), const_cast<char**>(envp.data()));
+        become_guest(processor_.set(), kernel.binary.c_str(), dir().c_str(), console.get(), src.get(),
+                     modules.get(), const_cast<char**>(argv.data()), const_cast<char**>(envp.data()));
     setpgid(pid_, pid_);
 }
 

@@ -17,6 +17,7 @@
 #include "lab/common/fd.hpp"
 #include "lab/common/spec.hpp"
 #include "lab/host/installation.hpp"
+#include "lab/host/processor.hpp"
 
 namespace pfqd::lab {
 
@@ -25,8 +26,8 @@ struct GuestOptions {
     // A guest that reports nothing for so long has hung.
     std::chrono::seconds stall{120};
     bool allow_splats = false;  // the tests of the detectors want them
-    unsigned slot = 0;          // guests that run at once have different ones
-    bool real_time = false;     // the clock of the machine: for what code costs
+    Processor::From processors = Processor::From::first;
+    bool real_time = false;  // the clock of the machine: for what code costs
 };
 
 // A directory of its own that is gone when the object is.
@@ -77,6 +78,7 @@ class GuestRun {
 
     ScratchDir scratch_;
     GuestOptions options_;
+    Processor processor_;
     pid_t pid_ = -1;
     std::chrono::steady_clock::time_point started_;
     std::chrono::steady_clock::time_point last_sign_;

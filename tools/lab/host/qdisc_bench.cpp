@@ -59,7 +59,7 @@ GuestOptions guest_options() {
     GuestOptions options;
     options.memory_mb = kMemoryMb;
     options.real_time = true;
-    options.slot = 1;  // the processor that the lab's other guests take last, if there are two
+    options.processors = Processor::From::last;  // away from processor 0 and its interrupts
     return options;
 }
 

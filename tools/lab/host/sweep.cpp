@@ -55,7 +55,6 @@ class Interrupts {
 
 struct Active {
     const RunSpec* spec;
-    unsigned slot;
     std::unique_ptr<GuestRun> guest;
 };
 
@@ -103,12 +102,8 @@ class Sweep {
     void start_next() {
         const RunSpec* spec = waiting_.front();
         waiting_.pop_front();
-        GuestOptions options = plan_.guest;
-        while (std::any_of(active_.begin(), active_.end(),
-                           [&](const Active& a) { return a.slot == options.slot; }))
-            options.slot++;
         active_.push_back(
-            {spec, options.slot, std::make_unique<GuestRun>(installation_, kernel_, spec->guest, options)});
+            {spec, std::make_unique<GuestRun>(installation_, kernel_, spec->guest, plan_.guest)});
     }
 
     void look_after() {
