@@ -232,6 +232,7 @@ struct pfqd_place *pfqd_ring_peek(struct pfqd_ring *ring);
 u32 pfqd_ring_wait(const struct pfqd_ring *ring, const struct pfqd_place *place);
 void pfqd_ring_next_round(struct pfqd_ring *ring);
 void pfqd_ring_skip_rounds(struct pfqd_ring *ring);
+void pfqd_ring_forgive(struct pfqd_ring *ring);
 
 /* --- bands (pfqd_bands.c) ----------------------------------------------------- */
 
@@ -242,6 +243,7 @@ struct pfqd_bands {
 struct pfqd_bands *pfqd_bands_alloc(void);
 void pfqd_bands_init(struct pfqd_qdisc *q);
 void pfqd_bands_follow(struct pfqd_qdisc *q, struct pfqd_flow *flow);
+void pfqd_bands_forgive(struct pfqd_qdisc *q);
 void pfqd_bands_file(struct pfqd_qdisc *q, struct pfqd_flow *flow, u32 rounds);
 struct pfqd_flow *pfqd_bands_pop(struct pfqd_qdisc *q);
 
@@ -252,6 +254,7 @@ struct pfqd_sched {
 	struct pfqd_flow	*turn;		/* whose turn it is, not in that ring */
 	u8			turn_band;	/* for its band; PFQD_BAND_NONE: for its tier */
 	bool			low_due;	/* this round's low turn is to come */
+	bool			owed;		/* somebody has had more than a turn at once */
 	u32			control_left;	/* packets, of this cycle's allowance */
 	u32			serves_left;	/* of this cycle */
 	s32			streak;		/* turns given to bands in a row */

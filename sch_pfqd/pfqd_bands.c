@@ -31,6 +31,15 @@ void pfqd_bands_init(struct pfqd_qdisc *q)
 	q->sched.bands = 0;
 }
 
+/* The queue is empty, and so are all rings: nobody owes turns. */
+void pfqd_bands_forgive(struct pfqd_qdisc *q)
+{
+	u8 band;
+
+	for (band = 0; band < PFQD_BANDS; band++)
+		pfqd_ring_forgive(&q->bands->ring[band]);
+}
+
 /* The flow, in no band's ring, has its next banded turn in that many rounds. */
 void pfqd_bands_file(struct pfqd_qdisc *q, struct pfqd_flow *flow, u32 rounds)
 {

@@ -105,10 +105,13 @@ static void pfqd_dissect(const struct sk_buff *skb, struct pfqd_packet *packet)
 	/* its verdict is "all understood"; what it found before is as good */
 	__skb_flow_dissect(NULL, skb, &flow_keys_dissector, &found, skb->data,
 			   key->l3, packet->network, skb_headlen(skb), 0);
+	/* inside a tunnel the addresses may be of the other family */
 	if (found.control.addr_type == FLOW_DISSECTOR_KEY_IPV4_ADDRS) {
+		key->l3 = htons(ETH_P_IP);
 		key->saddr = (struct in6_addr){ .s6_addr32[0] = found.addrs.v4addrs.src };
 		key->daddr = (struct in6_addr){ .s6_addr32[0] = found.addrs.v4addrs.dst };
 	} else if (found.control.addr_type == FLOW_DISSECTOR_KEY_IPV6_ADDRS) {
+		key->l3 = htons(ETH_P_IPV6);
 		key->saddr = found.addrs.v6addrs.src;
 		key->daddr = found.addrs.v6addrs.dst;
 	} else {

@@ -264,6 +264,7 @@ static void pfqd_forget(struct pfqd_qdisc *q)
 	pfqd_sched_init(q);
 	pfqd_rank_init(&q->by_bytes);
 	pfqd_rank_init(&q->by_memory);
+	q->rate.window = 0;	/* else the pause that follows would count as busy */
 	q->packets = 0;
 	q->banded = 0;
 	q->bytes = 0;

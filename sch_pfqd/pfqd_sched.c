@@ -25,10 +25,12 @@
  * as a round, or, as bands can make a round very long, ends when there have been as
  * many turns as there were high flows when it began, and one more. What is left of
  * the allowance then lapses, so no two turns are ever further apart than an
- * allowance.
+ * allowance, for each quantum of the first of them.
  *
  * Who overdraws his turn has the next one so many rounds later (pfqd_ring.c), and
- * owes that also when he empties and comes back; credit that is left is not kept.
+ * owes that also when he empties and comes back, and so do bands that run empty;
+ * credit that is left is not kept. When the whole queue is empty nobody has been
+ * kept waiting: all is forgiven.
  */
 #include <linux/netdevice.h>
 #include "pfqd.h"
@@ -84,12 +86,31 @@ static bool pfqd_sched_cycle_over(const struct pfqd_sched *sched)
 	       (!sched->bands || pfqd_sched_ordinary_due(sched));
 }
 
+/*
+ * The first packet of an empty queue: when the queue ran empty nobody was waiting, so
+ * nobody has lost by what others had ahead of their turn.
+ */
+static void pfqd_sched_forgive(struct pfqd_qdisc *q)
+{
+	struct pfqd_sched *sched = &q->sched;
+
+	sched->streak = 0;
+	if (!sched->owed)	/* mostly: then it costs no cache misses */
+		return;
+	sched->owed = false;
+	pfqd_ring_forgive(&sched->high);
+	pfqd_ring_forgive(&sched->low);
+	pfqd_bands_forgive(q);
+}
+
 /* The flow was empty and has got a packet: it has a turn in the next round. */
 void pfqd_sched_join(struct pfqd_qdisc *q, struct pfqd_flow *flow, u64 now)
 {
 	struct pfqd_sched *sched = &q->sched;
 	u32 wait;
 
+	if (!q->packets)
+		pfqd_sched_forgive(q);
 	if (flow->tier == PFQD_TIER_CONTROL)
 		return;
 	wait = pfqd_ring_wait(&sched->high, &flow->turn);
@@ -103,7 +124,7 @@ void pfqd_sched_join(struct pfqd_qdisc *q, struct pfqd_flow *flow, u64 now)
 }
 
 /* The turns that the flow has used with its last one, at least that one. */
-static u32 pfqd_sched_settle(const struct pfqd_qdisc *q, struct pfqd_place *place)
+static u32 pfqd_sched_settle(struct pfqd_qdisc *q, struct pfqd_place *place)
 {
 	u32 turns = 1;
 
@@ -111,8 +132,10 @@ static u32 pfqd_sched_settle(const struct pfqd_qdisc *q, struct pfqd_place *plac
 		place->deficit = q->quantum;
 		return turns;
 	}
-	if (place->deficit <= -(s32)q->quantum)
+	if (place->deficit <= -(s32)q->quantum) {
+		q->sched.owed = true;
 		turns = min_t(u32, -place->deficit / q->quantum + 1, PFQD_TURNS_MAX);
+	}
 	place->deficit += turns * q->quantum;
 	if (place->deficit <= 0)	/* more than TURNS_MAX: the rest is forgiven */
 		place->deficit = q->quantum;
@@ -165,6 +188,10 @@ static void pfqd_sched_end_ordinary(struct pfqd_qdisc *q, struct pfqd_flow *flow
 	pfqd_add(sched->serves_ordinary, turns);
 	if (pfqd_sched_ordinary_due(sched))
 		sched->streak -= turns * PFQD_BANDED_SERVES;
+	else	/* no band was waiting: their turns are not in a row any more */
+		sched->streak = 0;
+	if (!sched->bands)	/* no credit for who is not here */
+		sched->streak = max(sched->streak, 0);
 	sched->serves_left -= min(sched->serves_left, 1u);
 	if (flow->qlen)
 		pfqd_ring_add(pfqd_sched_ring(sched, flow), &flow->turn, turns);
@@ -292,9 +319,7 @@ static struct pfqd_flow *pfqd_sched_pick(struct pfqd_qdisc *q)
 
 	if (!sched->serves_left)
 		return NULL;
-	if (!sched->bands)
-		sched->streak = 0;	/* no credit while nobody is waiting for it */
-	else if (!pfqd_sched_ordinary_due(sched))
+	if (sched->bands && !pfqd_sched_ordinary_due(sched))
 		return pfqd_bands_pop(q);
 	return pfqd_sched_pick_ordinary(sched);
 }

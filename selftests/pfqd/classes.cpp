@@ -119,6 +119,29 @@ void test_what_is_shown(Tap& tap) {
     tap.is("none when nothing is queued", classes(port.end()).size(), size_t{0});
 }
 
+// A tunnel is looked into: the addresses and their family are those inside.
+void test_tunnel(Tap& tap) {
+    Port port;
+    port.hold();
+    FrameOptions inner;
+    inner.ipv6 = true;
+    inner.protocol = IPPROTO_UDP;
+    const Bytes inside = make_frame(inner);
+    FrameOptions outer;
+    outer.protocol = IPPROTO_IPV6;
+    outer.payload = inside.size() - ETH_HLEN;
+    Bytes frame = make_frame(outer);
+    std::copy(inside.begin() + ETH_HLEN, inside.end(), frame.begin() + ETH_HLEN + 20);
+    port.queue(frame);
+    const std::vector<FlowClass> list = classes(port.end());
+    tap.is("IPv6 in IPv4: one flow", list.size(), size_t{1});
+    tap.is("of IPv6", list.at(0).family, ETH_P_IPV6);
+    tap.is("with its port", list.at(0).sport, inner.sport);
+    tap.ok(list.at(0).saddr == Bytes(inside.begin() + ETH_HLEN + 8, inside.begin() + ETH_HLEN + 24),
+           "and its source address");
+    port.drain();
+}
+
 void test_tiers_and_shared(Tap& tap) {
     Port port({.pfqd = {.flows = 2, .demote = 1000}});
     port.hold();
@@ -196,6 +219,7 @@ void test_nothing_to_do(Tap& tap) {
 
 int main() {
     return run_tests({{"what is shown", test_what_is_shown},
+                      {"tunnel", test_tunnel},
                       {"tiers and shared", test_tiers_and_shared},
                       {"many", test_many},
                       {"nothing to do", test_nothing_to_do}});

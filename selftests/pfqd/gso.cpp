@@ -11,6 +11,7 @@
 
 #include "selftests/lib/gso_socket.hpp"
 #include "selftests/lib/tcp_load.hpp"
+#include "selftests/pfqd/banded.hpp"
 #include "selftests/pfqd/parents.hpp"
 #include "selftests/pfqd/switch.hpp"
 
@@ -73,6 +74,25 @@ void test_turns(Tap& tap) {
     tap.is("counted in segments", stats.tier[PFQD_TIER_HIGH].packets, 2u * kSegments + 60 + 1);
     tap.is("none was split by us", stats.segmented, 0u);
     check_empty(tap, stats);
+}
+
+// When the queue was empty nobody had been kept waiting: nothing is owed any more.
+void test_forgiven(Tap& tap) {
+    for (const uint8_t completion : {PFQD_SWITCH_OFF, PFQD_SWITCH_ON}) {
+        Port port({.pfqd = {.demote = 60'000'000, .completion = completion}});
+        GsoSocket gso(port.end());
+        FrameOptions options;
+        options.sport = 1000 + 'A';
+        options.payload = kSegments * kMss;
+        options.dsfield = dsfield_of(0);
+        gso.send(make_frame(options), kMss);
+        port.drain_frames();
+        port.hold();
+        for (uint32_t n = 0; n < 20; n++) port.queue(banded('B', n, 0));
+        port.queue(banded('A', 50, 0));
+        tap.is(fmt::format("completion {}: an idle queue forgives", completion), runs(port.drain()),
+               "B*1 A*1 B*19");
+    }
 }
 
 void test_split(Tap& tap) {
@@ -262,6 +282,7 @@ void test_tcp(Tap& tap) {
 
 int main() {
     return run_tests({{"turns", test_turns},
+                      {"forgiven", test_forgiven},
                       {"split", test_split},
                       {"split lengths", test_split_lengths},
                       {"split under parents", test_split_parents},

@@ -108,6 +108,27 @@ void test_idle_is_not_slow(Tap& tap) {
     tap.is("what was measured stays", link.stats().rate, measured);
 }
 
+// Nor is one that was down: the queue was thrown away, and what was timed with it.
+void test_outage_is_not_slow(Tap& tap) {
+    Link link({.rate = 100'000'000});
+    set_qdisc(link.end(), "pfqd", pfqd_options({.limit = 1 << 30}));
+    {
+        PacketSocket out(link.end());
+        saturate(out, 100'000'000, 4'000'000);
+        for (uint32_t n = 0; n < 50; n++) out.send(data('A', n));
+    }
+    sleep_ns(10 * kFrameNs);
+    const PfqdStats before = link.stats();
+    tap.ok(before.qdisc.qlen > 20, "it goes down with a backlog");
+    link.end().set_up(false);
+    sleep_ns(500'000'000);
+    link.end().set_up(true);
+    PacketSocket out(link.end());
+    for (uint32_t n = 0; n < 5; n++) out.send(data('A', n));
+    sleep_ns(10 * kFrameNs);
+    check_rate(tap, "up again", link.stats(), PFQD_RATE_MEASURED, before.rate);
+}
+
 // The first window fills the device's ring at the speed of memory.
 void test_ring_filling(Tap& tap) {
     Link link({.rate = 10'000'000, .ring = 200'000});
@@ -191,6 +212,7 @@ int main() {
                       {"virtual", test_virtual},
                       {"measured", test_measured},
                       {"idle is not slow", test_idle_is_not_slow},
+                      {"outage is not slow", test_outage_is_not_slow},
                       {"ring filling", test_ring_filling},
                       {"below parents", test_below_parents},
                       {"below mq", test_below_mq},

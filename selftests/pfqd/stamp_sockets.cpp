@@ -3,6 +3,8 @@
 // Whose packets are stamped: those of a full socket with the header's own ports,
 // bridged containers' too. Not those of requests, listeners, TIME_WAIT, nobody, packet
 // sockets, a tunnel's outer header or what is routed; and no other copy of a packet.
+#include <set>
+
 #include "selftests/pfqd/host.hpp"
 
 using namespace pfqd::selftest;
@@ -212,16 +214,17 @@ void test_containers(Tap& tap) {
         auto [client, server] = tcp_connection(container.veth.first, container.out.second, "10.0.0.2");
         container.at_peer->receive_all(50'000'000);
         send_whole(client.get(), 40'000);
-        size_t stamped = 0, banded = 0, count = 0;
+        size_t stamped = 0, count = 0;
+        std::set<int> bands;
         for (const Segment& segment : data_segments(container.at_peer->receive_all(50'000'000))) {
             count++;
             stamped += (segment.dscp() & 3) == 3;
-            banded += segment.dscp() >> 2 & 7;
+            bands.insert(segment.dscp() >> 2 & 7);
         }
         const PfqdStats stats = pfqd_stats(container.out.first);
         tap.ok(count >= 28, "segments were seen");
         tap.is("the wire has its socket's stamp", stamped, routed ? 0u : count);
-        tap.is("of more than one band", banded > 5, !routed);
+        tap.is("of more than one band", bands.size() > 1, !routed);
         tap.is("stamps are counted", stats.stamps > 0, !routed);
         tap.is("served for its band", stats.serves_banded > 0, !routed);
     }

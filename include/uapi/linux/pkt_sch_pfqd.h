@@ -268,7 +268,8 @@ enum {
  * be made, changed, asked for one by one, or have filters or qdiscs. Queued packets
  * and bytes are in the class's TCA_STATS_QUEUE.
  *
- * FAMILY	__u16: the ethertype behind VLAN tags, ETH_P_IP, ...
+ * FAMILY	__u16: the ethertype of the flow's addresses, ETH_P_IP, ..., behind VLAN
+ *		tags and in tunnels that were looked into
  * SADDR, DADDR	4 bytes (IPv4) or 16 (IPv6), in network order; absent in what is
  *		neither, and in shared FIFOs
  * PROTOCOL	__u8: IP protocol
